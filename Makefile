@@ -1,0 +1,43 @@
+# Set-up and checks of a checkout.  VENV may name an environment that exists already: the torch in it stays.
+VENV ?= .venv
+TORCH ?= torch==2.13.0
+OUT ?= build/conformance
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.graph-conformance-installed
+RECORD := $(OUT)/reference.jsonl
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+# The newest of the Pythons here is not needed, only one that is new enough; its torch, if it has one, is used.
+FIND_PYTHON = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && break; python=; done
+
+.PHONY: conformance test check clean
+
+conformance: $(STAMP)
+	@mkdir -p $(OUT); \
+	$(BIN)/python -m pytest --impl=reference --record=$(RECORD) -q; status=$$?; \
+	$(BIN)/graph-conformance report $(RECORD) --output $(OUT)/report || exit $$?; \
+	exit $$status
+
+test: $(STAMP)
+	$(BIN)/python -m pytest --impl=reference -q
+	$(BIN)/python -m pytest tests -q
+
+check: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+$(STAMP): pyproject.toml
+	@if [ ! -x $(BIN)/python ]; then \
+		$(FIND_PYTHON); \
+		[ -n "$$python" ] || { echo "no Python 3.10 or newer found; say which: make PYTHON=..." >&2; exit 1; }; \
+		if "$$python" -c 'import torch' 2>/dev/null; then site=--system-site-packages; else site=; fi; \
+		"$$python" -m venv $$site $(VENV); \
+	fi
+	@$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) install '$(TORCH)'
+	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(OUT)
