@@ -1,0 +1,27 @@
+"""The caching allocator of the software device.
+
+It behaves, seen from outside, as torch.cuda's caching allocator: sizes, segments, best fit,
+private pools, statistics and snapshots. Its memory is host memory that never moves, so an
+address taken during a capture stays good for every replay.
+
+Nothing here imports torch. ``reference_impl.allocator.storage`` turns blocks into storages.
+"""
+
+from .core import CachingAllocator
+from .errors import OutOfMemoryError
+from .memory import Block, Segment
+from .pools import DEFAULT_POOL, PoolId, graph_pool_handle, new_pool_id
+from .snapshot import BlockInfo, SegmentInfo
+
+__all__ = [
+    "DEFAULT_POOL",
+    "Block",
+    "BlockInfo",
+    "CachingAllocator",
+    "OutOfMemoryError",
+    "PoolId",
+    "Segment",
+    "SegmentInfo",
+    "graph_pool_handle",
+    "new_pool_id",
+]
