@@ -1,0 +1,127 @@
+"""The device boundary: what a graph needs of a device beside its runtime.
+
+Two devices stand behind it: `reference_impl.software_device`, a device made of CPU tensors, and
+`reference_impl.cuda_device`, a GPU through torch.cuda.  A process uses one at a time, the software device unless
+`use_device` says otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import torch
+
+#: A memory pool's token: exactly one of the numbers is not zero.
+PoolId = tuple[int, int]
+
+
+class Stream(Protocol):
+    """A stream of the device; ``cuda_stream`` is its ``cudaStream_t`` as an integer."""
+
+    cuda_stream: int
+
+
+class Device(Protocol):
+    """What torch supplies around the runtime."""
+
+    runtime: Any
+    torch_device: torch.device
+
+    def new_stream(self) -> Any: ...
+    def new_event(self) -> Any: ...
+    def current_stream(self) -> Any: ...
+    def default_stream(self) -> Any: ...
+    def set_stream(self, stream: Any) -> None: ...
+    def synchronize(self) -> None: ...
+
+    def new_pool_id(self) -> PoolId:
+        """A token for a pool that one graph owns."""
+
+    def graph_pool_handle(self) -> PoolId:
+        """A token that graphs can share memory by."""
+
+    def begin_pool(self, pool: PoolId) -> None:
+        """Count one more use of the pool and send the coming capture's allocations there."""
+
+    def end_pool(self, pool: PoolId) -> None:
+        """Stop sending allocations to the pool; its use still counts."""
+
+    def retain_pool(self, pool: PoolId) -> None:
+        """Count one more use of the pool."""
+
+    def release_pool(self, pool: PoolId) -> None:
+        """Count one use less; the memory of an unused pool returns when its tensors are gone and caches are emptied."""
+
+    def pool_ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
+        """``[start, end)`` addresses of all memory of the pools, live and free."""
+
+    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
+        """A capture into `pool` has begun on the current stream."""
+
+    def capture_over(self, capture_id: int) -> None:
+        """That capture has ended, well or not."""
+
+    def launching(self) -> contextlib.AbstractContextManager[Any]:
+        """What has to surround the launch of an executable."""
+
+    def kernel_name(self, node: Any) -> str:
+        """The name of the kernel that a kernel node launches."""
+
+    def tracks(self, tensor: torch.Tensor) -> bool:
+        """Whether `tensor` is memory that a captured kernel of this device can reach."""
+
+    def empty_cache(self) -> None: ...
+    def memory_allocated(self) -> int: ...
+    def memory_reserved(self) -> int: ...
+    def memory_stats(self) -> dict[str, Any]: ...
+    def memory_snapshot(self) -> list[Any]: ...
+    def empty(self, shape: Iterable[int], dtype: torch.dtype) -> torch.Tensor: ...
+    def manual_seed(self, seed: int) -> None: ...
+
+
+_lock = threading.Lock()
+_chosen: Device | None = None
+
+
+def device() -> Device:
+    """The device of this process."""
+    return _chosen if _chosen is not None else use_device("cpu")
+
+
+def use_device(name: str) -> Device:
+    """Choose the device of this process: ``"cpu"`` for the software device, ``"cuda"`` or ``"cuda:N"`` for a GPU.
+
+    Raises:
+        RuntimeError: there is no such GPU, or another device was chosen before (handles would not carry over).
+        ValueError: `name` is no device of these kinds.
+    """
+    global _chosen  # one device a process: streams, pools and handles belong to it
+    with _lock:
+        wanted = torch.device(name)
+        if _chosen is not None:
+            if not _same(_chosen.torch_device, wanted):
+                raise RuntimeError(f"use_device({name!r}): this process already uses {_chosen.torch_device}")
+            return _chosen
+        _chosen = _open(wanted)
+        return _chosen
+
+
+def _same(chosen: torch.device, wanted: torch.device) -> bool:
+    return chosen.type == wanted.type and (wanted.index is None or wanted.index == chosen.index or wanted.type == "cpu")
+
+
+def _open(wanted: torch.device) -> Device:
+    # Each device's module imports what only that device has, so it is imported when it is chosen.
+    opener: Callable[[torch.device], Device]
+    if wanted.type == "cpu":
+        from reference_impl.software_device import SoftwareDevice
+
+        return SoftwareDevice()
+    if wanted.type == "cuda":
+        from reference_impl.cuda_device import CudaDevice as opener
+
+        return opener(wanted)
+    raise ValueError(f"use_device: the reference runs on cpu and cuda devices, not on {wanted.type!r}")

@@ -1,0 +1,84 @@
+"""Memory that a captured graph reaches but does not own.
+
+A graph remembers addresses, not tensors: it must neither keep an input alive nor crash when the input has died.  On a
+GPU, dead memory is garbage; here it is a buffer of poison, put in its place before the first launch that would have
+touched it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+POISON_BYTE = 0xFF
+
+
+class ExternalMemory:
+    """One storage of the user's, watched but not held.
+
+    Args:
+        storage: the storage as it is at capture; its address and size are what the graph remembers.
+    """
+
+    def __init__(self, storage: torch.UntypedStorage) -> None:
+        self.address = storage.data_ptr()
+        self.nbytes = storage.nbytes()
+        self._watched = StorageWeakRef(storage)
+        self._view = torch._C._construct_storage_from_data_pointer(self.address, torch.device("cpu"), self.nbytes)
+        self._aliases: list[torch.Tensor] = []
+        self._held: torch.UntypedStorage | None = None
+        self._poison: torch.UntypedStorage | None = None
+
+    def hold(self, storage: torch.UntypedStorage) -> None:
+        """Keep the storage alive: it holds a literal of the program, not an input."""
+        self._held = storage
+
+    def alias(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor over the same bytes that keeps nothing of the user's alive."""
+        alias = alias_of(tensor, self._view)
+        self._aliases.append(alias)
+        return alias
+
+    @property
+    def alive(self) -> bool:
+        """Whether the storage still exists at its address."""
+        return self._poison is None and self._upgrade() is not None
+
+    def acquire(self) -> torch.UntypedStorage:
+        """What a launch has to hold while it runs: the storage, or the poison that stands for it once it is dead."""
+        if self._poison is not None:
+            return self._poison
+        storage = self._upgrade()
+        return self._bury() if storage is None else storage
+
+    def _upgrade(self) -> torch.UntypedStorage | None:
+        storage: torch.UntypedStorage | None = torch.UntypedStorage._new_with_weak_ptr(self._watched.cdata)
+        # A storage that was resized lives on elsewhere: the bytes at the captured address are gone.
+        return storage if storage is not None and storage.data_ptr() == self.address else None
+
+    def _bury(self) -> torch.UntypedStorage:
+        self._poison = torch.full((self.nbytes,), POISON_BYTE, dtype=torch.uint8).untyped_storage()
+        for alias in self._aliases:
+            alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())  # type: ignore[call-overload]
+        return self._poison
+
+
+def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | None = None) -> torch.Tensor:
+    """A plain tensor (no autograd, no subclass) of the same layout over `storage`.
+
+    Args:
+        tensor: whose dtype, sizes, strides, offset and lazy conjugate and negative bits are taken.
+        storage: memory that holds the tensor's bytes.
+        base: address at which the tensor's own storage begins, where `storage` begins earlier.
+    """
+    offset = tensor.storage_offset()
+    if base is not None:
+        offset += (base - storage.data_ptr()) // tensor.element_size()
+    with torch.inference_mode(False), torch.no_grad():
+        alias = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())  # type: ignore[call-overload]
+        if tensor.is_conj():
+            alias = alias.conj()
+        if tensor.is_neg():
+            alias = torch._neg_view(alias)
+    result: torch.Tensor = alias
+    return result

@@ -1,0 +1,224 @@
+"""What an operator does, read from its schema: the facts that turn a call into a graph node.
+
+Nothing here knows of graphs or streams.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch._library.custom_ops import OPDEFS
+from torch._ops import OpOverload
+from torch.utils import _pytree as pytree
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+#: Operators whose output layout their meta kernel does not predict on a CPU.
+_LAYOUT_BY_TRIAL = frozenset({"aten::convolution", "aten::convolution_backward", "aten::_convolution"})
+
+
+@functools.cache
+def is_view(func: OpOverload) -> bool:
+    """Whether the operator only re-describes its input's memory, so that it is done when it is called."""
+    if torch.Tag.inplace_view in func.tags:
+        return func.name() != "aten::resize_"
+    schema = func._schema
+    if any(argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments):
+        return False
+    return any(result.alias_info is not None for result in schema.returns)
+
+
+@functools.cache
+def python_body(func: OpOverload) -> Callable[..., Any] | None:
+    """The Python function behind a custom operator, for a CPU or for any device, or ``None`` for other operators."""
+    definition = OPDEFS.get(func.name())
+    if definition is None:
+        return None
+    bodies: dict[str | None, Callable[..., Any]] = definition._backend_fns
+    return bodies.get("cpu", bodies.get(None))
+
+
+@functools.cache
+def reads_on_host(func: OpOverload) -> bool:
+    """Whether the operator always brings values to the host (sizes that depend on data, scalars)."""
+    if func.name() == "aten::index.Tensor":  # only for masks: see `reads_mask`
+        return False
+    return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
+
+
+@functools.cache
+def _takes_indices(func: OpOverload) -> bool:
+    return func.overloadpacket.__name__ in {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
+
+
+def reads_mask(func: OpOverload, args: Args) -> bool:
+    """Whether this call indexes by a mask, which has to be counted on the host first."""
+    if not _takes_indices(func):
+        return False
+    masks = (torch.bool, torch.uint8)
+    return any(isinstance(index, torch.Tensor) and index.dtype in masks for index in args[1])
+
+
+@functools.cache
+def is_random(func: OpOverload) -> bool:
+    """Whether the operator draws from a generator."""
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+@functools.cache
+def _position(func: OpOverload, name: str) -> int | None:
+    """Where the schema has the argument `name`: its index, or ``None``."""
+    return next((i for i, argument in enumerate(func._schema.arguments) if argument.name == name), None)
+
+
+def argument(func: OpOverload, args: Args, kwargs: Kwargs, name: str) -> Any:
+    """The value that a call gives to the argument `name`, or ``None``."""
+    if name in kwargs:
+        return kwargs[name]
+    index = _position(func, name)
+    return args[index] if index is not None and index < len(args) else None
+
+
+@functools.cache
+def written_arguments(func: OpOverload) -> tuple[tuple[int, str], ...]:
+    """Index and name of each argument that the operator writes to."""
+    return tuple(
+        (index, argument.name)
+        for index, argument in enumerate(func._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
+def written_tensors(func: OpOverload, args: Args, kwargs: Kwargs) -> list[torch.Tensor]:
+    """The tensors of a call that the operator writes to, lists flattened, in the schema's order."""
+    values = (kwargs[name] if name in kwargs else args[index] if index < len(args) else None for index, name in written_arguments(func))
+    return [leaf for leaf in pytree.tree_leaves(list(values)) if isinstance(leaf, torch.Tensor)]
+
+
+def tensors_of(args: Args, kwargs: Kwargs) -> Iterator[torch.Tensor]:
+    """Every tensor of a call, lists and keyword arguments included."""
+    return (leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
+
+
+# -- outputs without running ----------------------------------------------------------------------------------------
+
+
+def describe_outputs(func: OpOverload, args: Args, kwargs: Kwargs) -> tuple[Any, dict[int, torch.Tensor]]:
+    """What a call would return, without computing it.
+
+    Returns:
+        The result with tensors that carry only sizes, strides and dtype, and for each tensor argument (by ``id``) the
+        stand-in that was passed for it: an operator that returns its argument returns the stand-in.
+    """
+    if func.name() not in _LAYOUT_BY_TRIAL:
+        # Without a meta kernel, and for a call that is wrong on every device, the trial tells.
+        with contextlib.suppress(Exception):
+            return _describe(func, args, kwargs, _on_meta)
+    state = torch.get_rng_state()
+    try:
+        return _describe(func, args, kwargs, _on_scratch)
+    finally:
+        torch.set_rng_state(state)
+
+
+def _describe(func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Any, dict[int, torch.Tensor]]:
+    stand_ins: dict[int, torch.Tensor] = {}
+
+    def replace(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            if id(leaf) not in stand_ins:
+                stand_ins[id(leaf)] = stand_in(leaf)
+            return stand_ins[id(leaf)]
+        if isinstance(leaf, torch.Generator) and stand_in is _on_meta:
+            return None
+        return leaf
+
+    args, kwargs = pytree.tree_map(replace, (args, dict(kwargs)))
+    if stand_in is _on_meta and _position(func, "device") is not None:
+        kwargs = {**kwargs, "device": torch.device("meta")}
+        if kwargs.get("pin_memory"):
+            kwargs["pin_memory"] = False
+    return func(*args, **kwargs), stand_ins
+
+
+def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+
+
+def _on_scratch(tensor: torch.Tensor) -> torch.Tensor:
+    # Zeros are valid wherever poison would not be: as indices, as probabilities, as classes.
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype).zero_()
+
+
+# -- running again --------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def out_variant(func: OpOverload) -> tuple[OpOverload, tuple[str, ...]] | None:
+    """The overload that computes the same into given tensors, with the names of its ``out`` arguments, if there is one."""
+    if any(not isinstance(result.type, torch.TensorType) for result in func._schema.returns):
+        return None
+    packet = func.overloadpacket
+    wanted = _inputs(func)
+    for name in packet.overloads():
+        candidate = getattr(packet, name)
+        outs = tuple(argument.name for argument in candidate._schema.arguments if argument.is_out)
+        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) == wanted:
+            return candidate, outs
+    return None
+
+
+#: Arguments that the out= form of a factory leaves out, because the given tensor says the same.
+_TOLD_BY_OUTPUT = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format"})
+
+
+def _inputs(func: OpOverload) -> list[tuple[str, str]]:
+    arguments = func._schema.arguments
+    return [(a.name, str(a.type)) for a in arguments if not a.is_out and a.name not in _TOLD_BY_OUTPUT]
+
+
+def rerun(func: OpOverload, args: Args, kwargs: Kwargs, outputs: Sequence[torch.Tensor]) -> Callable[[], Any]:
+    """A call that repeats the operator on the same memory, results going to `outputs`.
+
+    Args:
+        args, kwargs: the call's arguments, tensors replaced by aliases of their memory.
+        outputs: where the new results go, in the order in which the flattened result has them; empty for an operator
+            that only writes to its arguments.
+    """
+    if not outputs:
+        return functools.partial(func._op, *args, **kwargs)
+    variant = out_variant(func)
+    if variant is not None and len(variant[1]) == len(outputs):  # a result may be None (a gradient nobody asked for)
+        overload, names = variant
+        known = {argument.name for argument in overload._schema.arguments}
+        keywords = {name: value for name, value in kwargs.items() if name in known}
+        return functools.partial(overload._op, *args, **keywords, **dict(zip(names, outputs, strict=True)))
+    return functools.partial(_rerun_and_copy, func._op, args, kwargs, outputs, fresh_results(func))
+
+
+@functools.cache
+def fresh_results(func: OpOverload) -> tuple[bool, ...]:
+    """For each declared result, whether it is new memory rather than an argument that was written to."""
+    return tuple(result.alias_info is None for result in func._schema.returns)
+
+
+def fresh_tensors(fresh: Sequence[bool], result: Any) -> list[torch.Tensor]:
+    """The tensors in an operator's result that are new memory, flattened.
+
+    Args:
+        fresh: for each declared result, whether it is new.
+        result: what the operator returned: nothing, one result, or a tuple of several.
+    """
+    results = result if len(fresh) > 1 else (result,) * len(fresh)
+    leaves = pytree.tree_leaves([value for value, is_new in zip(results, fresh, strict=True) if is_new])
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def _rerun_and_copy(op: Any, args: Args, kwargs: Kwargs, outputs: Sequence[torch.Tensor], fresh: Sequence[bool]) -> None:
+    for output, result in zip(outputs, fresh_tensors(fresh, op(*args, **kwargs)), strict=True):
+        output.copy_(result)

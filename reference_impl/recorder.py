@@ -1,0 +1,210 @@
+"""The recorder: it turns the operators of a capturing stream into kernel nodes, and runs none of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch._ops import OpOverload
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from reference_impl import operators
+from reference_impl.external import ExternalMemory, alias_of
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorKernel:
+    """A kernel of the software device: one operator on fixed addresses.
+
+    Attributes:
+        name: the operator's name, which stands for the kernel's.
+        memory: the user's storages that the operator reaches.
+        serial: equal for operators that draw from the same generator; such nodes keep their order.
+        run: performs the operator.
+        keeps: what must live as long as the kernel: segments of the allocator, literals.
+    """
+
+    name: str
+    memory: Sequence[ExternalMemory]
+    serial: Hashable | None
+    run: Callable[[], Any]
+    keeps: tuple[object, ...]
+
+
+class Capture(Protocol):
+    """What the recorder needs of the capture that an operator falls into; a `Device` supplies it."""
+
+    def empty(self, nbytes: int) -> torch.UntypedStorage:
+        """Memory from the pool of the capture."""
+
+    def segment(self, address: int) -> Any:
+        """The allocator's segment that holds `address`, or ``None`` for memory that the allocator does not own."""
+
+    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
+        """The watched form of a storage from outside, the same object each time."""
+
+    def keep(self, storage: torch.UntypedStorage) -> None:
+        """Hold a literal's storage as long as the capture's graph."""
+
+    def launch(self, kernel: OperatorKernel) -> None:
+        """Append a kernel node to the current stream's capture."""
+
+    def refuse_host_read(self, name: str) -> None:
+        """Invalidate the capture because the operator `name` needs a value on the host; raises."""
+
+
+class Recorder(TorchDispatchMode):
+    """The dispatch mode of a thread whose current stream may be capturing.
+
+    Args:
+        capture_of: returns the capture that the thread's current stream belongs to, or ``None`` outside a capture.
+    """
+
+    def __init__(self, capture_of: Callable[[], Capture | None]) -> None:
+        super().__init__()
+        self._capture_of = capture_of
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        capture = self._capture_of()
+        if capture is None or not _concerns_device(func, args, kwargs):
+            return func(*args, **kwargs)
+        body = operators.python_body(func)
+        if body is not None:
+            # Host code, which runs now and never again; what it asks of the device is recorded.
+            with self:
+                return body(*args, **kwargs)
+        return record(capture, func, args, kwargs)
+
+
+def _concerns_device(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    device = operators.argument(func, args, kwargs, "device")
+    if device is not None and torch.device(device).type != "cpu":
+        return False
+    return all(tensor.device.type == "cpu" for tensor in operators.tensors_of(args, kwargs))
+
+
+def record(capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Do for one operator what a device does when its stream captures; return what the caller gets at once.
+
+    Raises:
+        HostReadInCapture: the operator needs values on the host.
+        NotImplementedError: a tensor is not strided.
+    """
+    if func.name() in ("aten::lift_fresh", "aten::lift_fresh_copy"):
+        capture.keep(args[0].untyped_storage())  # a literal written in the program is part of the kernel
+    if operators.is_view(func):
+        return func(*args, **kwargs)
+    if operators.reads_on_host(func) or operators.reads_mask(func, args):
+        capture.refuse_host_read(func.name())
+    if func.name() == "aten::resize_":
+        return _resize(capture, func, args, kwargs)
+    return _Recording(capture, func, args, kwargs).result()
+
+
+class _Recording:
+    """One operator on its way into a graph."""
+
+    def __init__(self, capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._capture = capture
+        self._func = func
+        self._args = args
+        self._kwargs = kwargs
+        self._memory: dict[int, ExternalMemory] = {}
+        self._keeps: dict[int, object] = {}
+
+    def result(self) -> Any:
+        described, stand_ins = operators.describe_outputs(self._func, self._args, self._kwargs)
+        self._fit_written_tensors(stand_ins)
+        given = {id(stand_ins[id(t)]): t for t in operators.tensors_of(self._args, self._kwargs)}
+        result, outputs = self._allocate(described, given)
+        self._launch(outputs)
+        return result
+
+    def _fit_written_tensors(self, stand_ins: dict[int, torch.Tensor]) -> None:
+        """Give an ``out=`` tensor of the wrong shape memory for the right one, as the operator itself would."""
+        for tensor in operators.written_tensors(self._func, self._args, self._kwargs):
+            shape = stand_ins[id(tensor)].shape
+            if tensor.shape != shape:
+                resize(self._capture, tensor, shape)
+
+    def _allocate(self, described: Any, given: dict[int, torch.Tensor]) -> tuple[Any, list[torch.Tensor]]:
+        """The real result for a described one, and the tensors in it that are new memory."""
+        new: dict[int, torch.Tensor] = {}
+        storages: dict[int, torch.UntypedStorage] = {}
+
+        def real(leaf: Any) -> Any:
+            if not isinstance(leaf, torch.Tensor):
+                return leaf
+            if id(leaf) in given:
+                return given[id(leaf)]
+            if id(leaf) not in new:
+                new[id(leaf)] = self._empty_like(leaf, storages)
+            return new[id(leaf)]
+
+        result = pytree.tree_map(real, described)
+        fresh = operators.fresh_tensors(operators.fresh_results(self._func), described)
+        return result, [new[id(leaf)] for leaf in fresh]
+
+    def _empty_like(self, described: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> torch.Tensor:
+        storage = described.untyped_storage()
+        if storage._cdata not in storages:
+            storages[storage._cdata] = self._capture.empty(storage.nbytes())
+        return alias_of(described, storages[storage._cdata])
+
+    def _launch(self, outputs: list[torch.Tensor]) -> None:
+        args, kwargs = pytree.tree_map_only(torch.Tensor, self._alias, (self._args, self._kwargs))
+        run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
+        self._capture.launch(
+            OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run, tuple(self._keeps.values()))
+        )
+
+    def _serial(self) -> Hashable | None:
+        if not operators.is_random(self._func):
+            return None
+        generator = operators.argument(self._func, self._args, self._kwargs, "generator")
+        return ("generator", None if generator is None else id(generator))
+
+    def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor over the same memory that a node may hold: it keeps no tensor of the user's alive."""
+        if tensor.layout is not torch.strided:
+            raise NotImplementedError(
+                f"{self._func.name()}: the software device captures strided tensors only, and got {tensor.layout}"
+            )
+        storage = tensor.untyped_storage()
+        segment = self._capture.segment(storage.data_ptr())
+        if segment is not None:
+            self._keeps[id(segment)] = segment
+            return alias_of(tensor, segment.view, storage.data_ptr())
+        memory = self._capture.external(storage)
+        self._memory[id(memory)] = memory
+        return memory.alias(tensor)
+
+
+def _resize(capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
+    tensor: torch.Tensor = args[0]
+    stand_in = func(operators._on_meta(tensor), *args[1:], **kwargs)
+    return resize(capture, tensor, stand_in.shape, stand_in.stride())
+
+
+def resize(capture: Capture, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None) -> torch.Tensor:
+    """Resize `tensor` in place; more bytes than its storage has come from the capture's pool, old elements first."""
+    wanted = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
+    end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(wanted.shape, wanted.stride(), strict=True)) + 1
+    nbytes = 0 if wanted.numel() == 0 else end * tensor.element_size()
+    storage = tensor.untyped_storage()
+    if nbytes <= storage.nbytes():
+        tensor.set_(storage, tensor.storage_offset(), wanted.size(), wanted.stride())  # type: ignore[call-overload]
+        return tensor
+    grown = capture.empty(nbytes)
+    before = torch.empty(0, dtype=tensor.dtype).set_(storage)  # type: ignore[call-overload]
+    after = torch.empty(0, dtype=tensor.dtype).set_(grown, 0, before.size())  # type: ignore[call-overload]
+    if before.numel():
+        record(capture, torch.ops.aten.copy_.default, (after, before), {})
+    tensor.set_(grown, tensor.storage_offset(), wanted.size(), wanted.stride())  # type: ignore[call-overload]
+    return tensor

@@ -1,0 +1,212 @@
+"""The software device: CPU tensors, the runtime's executable model, and a caching allocator.
+
+Outside a capture, operators run at once, as on any CPU.  Inside one, the recorder of the thread turns them into kernel
+nodes; it is on the thread's mode stack exactly while the thread's current stream captures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from reference_impl import software as runtime
+from reference_impl.allocator import DEFAULT_POOL, Segment, graph_pool_handle, new_pool_id
+from reference_impl.allocator.storage import TensorAllocator, alias
+from reference_impl.device import PoolId
+from reference_impl.errors import HostReadInCapture, check
+from reference_impl.external import ExternalMemory
+from reference_impl.modes import push_at_bottom, remove
+from reference_impl.recorder import OperatorKernel, Recorder
+from reference_impl.software.kernels import find_function
+from reference_impl.software_streams import Event, Stream, Streams
+
+_NOT_CAPTURING = runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone
+_BELOW_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+
+
+class SoftwareCapture:
+    """One capture's memory: the pool that it allocates from, and the user's storages that it reaches."""
+
+    def __init__(self, device: SoftwareDevice, pool: PoolId) -> None:
+        self._device = device
+        self._pool = pool
+        self._externals: dict[int, ExternalMemory] = {}
+        self._views: dict[int, SegmentView] = {}
+
+    def empty(self, nbytes: int) -> torch.UntypedStorage:
+        return self._device.storage(nbytes, self._pool)
+
+    def segment(self, address: int) -> Any:
+        segment = self._device.allocator.segment_of(address)
+        if segment is None:
+            return None
+        if segment.address not in self._views:
+            self._views[segment.address] = SegmentView(segment)
+        return self._views[segment.address]
+
+    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
+        # While its weak reference is held, a storage's identity is not given to another one.
+        known = self._externals.get(storage._cdata)
+        if known is None or not known.alive:
+            known = self._externals[storage._cdata] = ExternalMemory(storage)
+        return known
+
+    def keep(self, storage: torch.UntypedStorage) -> None:
+        self.external(storage).hold(storage)
+
+    def launch(self, kernel: OperatorKernel) -> None:
+        stream = self._device.current_stream().cuda_stream
+        check(runtime, "launchKernel", runtime.launchKernel(kernel, stream), f"The operator was {kernel.name}.")
+
+    def refuse_host_read(self, name: str) -> None:
+        # What the host would wait with: it fails and invalidates the capture, as it does on a GPU.
+        error = runtime.cudaStreamSynchronize(self._device.current_stream().cuda_stream)[0]
+        text = runtime.cudaGetErrorString(error)[1].decode()
+        raise HostReadInCapture(
+            "cudaStreamSynchronize", error, text, f"{name} needs a value on the host, and nothing runs during a capture."
+        )
+
+
+class SegmentView:
+    """A segment that a kernel holds, with a storage over all of it."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        self.view = alias(segment.address, segment.size)
+
+
+class SoftwareDevice:
+    """See `reference_impl.device.Device`."""
+
+    runtime = runtime
+    torch_device = torch.device("cpu")
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.allocator = TensorAllocator(
+            limit, on_map=runtime.register_memory, on_unmap=runtime.unregister_memory
+        )
+        self._streams = Streams(self._stream_changed)
+        self._captures: dict[int, SoftwareCapture] = {}
+        self._thread = threading.local()
+
+    # -- streams ----------------------------------------------------------------------------------------------------
+
+    def new_stream(self) -> Stream:
+        return self._streams.new()
+
+    def new_event(self) -> Event:
+        return Event(self._streams)
+
+    def current_stream(self) -> Stream:
+        return self._streams.current
+
+    def default_stream(self) -> Stream:
+        return self._streams.default
+
+    def set_stream(self, stream: Stream) -> None:
+        self._streams.current = stream
+
+    def synchronize(self) -> None:
+        check(runtime, "cudaDeviceSynchronize", runtime.cudaDeviceSynchronize())
+
+    # -- captures ---------------------------------------------------------------------------------------------------
+
+    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
+        self._captures[capture_id] = SoftwareCapture(self, pool)
+        self._stream_changed()
+
+    def capture_over(self, capture_id: int) -> None:
+        self._captures.pop(capture_id, None)
+        self._stream_changed()
+
+    def _stream_changed(self) -> None:
+        """Have the recorder on this thread's mode stack exactly while the current stream captures."""
+        capturing = self._streams.current.is_capturing()
+        recorder: Recorder | None = getattr(self._thread, "recorder", None)
+        if capturing and recorder is None:
+            self._thread.recorder = Recorder(self._capture_here)
+            push_at_bottom(self._thread.recorder)
+        elif not capturing and recorder is not None:
+            self._thread.recorder = None
+            remove(recorder)
+
+    def _capture_here(self) -> SoftwareCapture | None:
+        info = runtime.cudaStreamGetCaptureInfo(self._streams.current.cuda_stream)
+        if info[1] == _NOT_CAPTURING:
+            return None
+        # A capture that was begun through the runtime alone allocates from the default pool.
+        return self._captures.setdefault(int(info[2]), SoftwareCapture(self, DEFAULT_POOL))
+
+    @contextlib.contextmanager
+    def launching(self) -> Iterator[None]:
+        """Keep everything that watches the user's operators (modes, autograd, autocast) away from the graph's kernels."""
+        with (
+            torch._C._DisableTorchDispatch(),  # type: ignore[attr-defined]  # not in the stubs
+            torch._C.DisableTorchFunction(),
+            torch._C._AutoDispatchBelowAutograd(),
+            torch._C._ExcludeDispatchKeyGuard(_BELOW_AUTOCAST),
+        ):
+            yield
+
+    def kernel_name(self, node: Any) -> str:
+        params = check(runtime, "cudaGraphKernelNodeGetParams", runtime.cudaGraphKernelNodeGetParams(node))
+        function = find_function(int(params.func))
+        return "" if function is None else function.kernel.name
+
+    def tracks(self, tensor: torch.Tensor) -> bool:
+        return tensor.device.type == "cpu"
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+
+    def storage(self, nbytes: int, pool: PoolId) -> torch.UntypedStorage:
+        """Poisoned memory of `nbytes` bytes for the current stream."""
+        block = self.allocator.allocate(nbytes, self._streams.current.cuda_stream, pool)
+        return self.allocator.tensor_storage(block)
+
+    def empty(self, shape: Iterable[int], dtype: torch.dtype) -> torch.Tensor:
+        size = torch.Size(shape)
+        storage = self.storage(size.numel() * dtype.itemsize, DEFAULT_POOL)
+        return torch.empty(0, dtype=dtype).set_(storage, 0, size)  # type: ignore[call-overload, no-any-return]
+
+    def new_pool_id(self) -> PoolId:
+        return new_pool_id()
+
+    def graph_pool_handle(self) -> PoolId:
+        return graph_pool_handle()
+
+    def begin_pool(self, pool: PoolId) -> None:
+        self.allocator.begin_allocate_to_pool(pool)
+
+    def end_pool(self, pool: PoolId) -> None:
+        self.allocator.end_allocate_to_pool(pool)
+
+    def retain_pool(self, pool: PoolId) -> None:
+        self.allocator.retain_pool(pool)
+
+    def release_pool(self, pool: PoolId) -> None:
+        self.allocator.release_pool(pool)
+
+    def pool_ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
+        return self.allocator.ranges(pools)
+
+    def empty_cache(self) -> None:
+        self.allocator.empty_cache()
+
+    def memory_allocated(self) -> int:
+        return self.allocator.memory_allocated()
+
+    def memory_reserved(self) -> int:
+        return self.allocator.memory_reserved()
+
+    def memory_stats(self) -> dict[str, Any]:
+        return dict(self.allocator.memory_stats())
+
+    def memory_snapshot(self) -> list[Any]:
+        return list(self.allocator.memory_snapshot())
+
+    def manual_seed(self, seed: int) -> None:
+        torch.manual_seed(seed)
