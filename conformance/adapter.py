@@ -1,0 +1,358 @@
+"""The adapter: what the kit must be told about an implementation before it can test it.
+
+`Adapter` is the whole contract between the suites and a backend.  Suites reach the implementation through it and
+through nothing else, so that a requirement is written once and decided for every documented shape of the class
+(`dialect`).  A backend whose device module is shaped like ``torch.cuda`` needs only `ModuleAdapter`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from conformance.vocabulary import CAPABILITIES, DIALECTS, Dialect
+
+__all__ = ["CAPABILITIES", "DIALECTS", "Adapter", "Dialect", "Event", "ModuleAdapter", "Stream", "in_thread"]
+
+
+class Event(Protocol):
+    """A recorded point in a stream's work, as ``torch.Event`` has it."""
+
+    def record(self, stream: Any = None) -> None: ...
+    def wait(self, stream: Any = None) -> None: ...
+    def query(self) -> bool: ...
+    def synchronize(self) -> None: ...
+
+
+class Stream(Protocol):
+    """An ordered queue of device work, as ``torch.Stream`` has it."""
+
+    def wait_stream(self, stream: Any) -> None: ...
+    def wait_event(self, event: Any) -> None: ...
+    def record_event(self, event: Any = None) -> Any: ...
+    def query(self) -> bool: ...
+    def synchronize(self) -> None: ...
+
+
+class Adapter:
+    """What the suites need of an implementation.  Subclass it, or use `ModuleAdapter`.
+
+    Attributes:
+        name: how reports call the implementation, for example ``"torch.cuda"``.
+        dialect: the documented shape of the class.
+        revision: the PyTorch release whose documents are claimed, for example ``"2.14"``.
+        graph_class: the class under test.
+        capabilities: what is declared; a name that is left out is unstated.
+        runtime: module with the graph functions of ``cuda.bindings.runtime`` for the raw handles, or ``None``.
+        needs_side_stream: whether a capture on the default stream is refused.
+    """
+
+    name: str
+    dialect: Dialect = "cuda"
+    revision: str
+    graph_class: type
+    capabilities: Mapping[str, bool] = {}
+    runtime: Any = None
+    needs_side_stream: bool = True
+
+    # -- graphs -----------------------------------------------------------------------------------------------------
+
+    def new_graph(self, keep_graph: bool | None = None, *, pool: Any = None, mode: str | None = None) -> Any:
+        """Construct a graph.  `pool` and `mode` are remembered for dialects that take them when capture begins."""
+        keep: dict[str, Any] = {} if keep_graph is None else {"keep_graph": keep_graph}
+        if self.dialect != "accelerator":
+            if pool is not None or mode is not None:
+                raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
+            return self.graph_class(**keep)
+        if pool is not None:
+            keep["pool"] = pool
+        if mode is not None:
+            keep["capture_error_mode"] = mode
+        return self.graph_class(**keep)
+
+    def capture_begin(
+        self, graph: Any, *, pool: Any = None, mode: str | None = None, liveness: bool | None = None
+    ) -> None:
+        """Begin a capture on the current stream, each setting passed the way the dialect documents it."""
+        if self.dialect == "accelerator":
+            self._set_before_capture(graph, pool, mode)
+            graph.capture_begin()
+            return
+        settings: dict[str, Any] = {}
+        if pool is not None:
+            settings["pool"] = pool
+        if mode is not None:
+            settings["capture_error_mode"] = mode
+        if liveness is not None:
+            settings["check_input_liveness"] = liveness
+        graph.capture_begin(**settings)
+
+    def _set_before_capture(self, graph: Any, pool: Any, mode: str | None) -> None:
+        # torch.accelerator.Graph documents both as attributes that a recapture reads.
+        if pool is not None:
+            graph.graph_pool = pool
+        if mode is not None:
+            graph.capture_error_mode = mode
+
+    def capture(
+        self, graph: Any, *, pool: Any = None, stream: Any = None, mode: str | None = None, liveness: bool | None = None
+    ) -> contextlib.AbstractContextManager[Any]:
+        """The implementation's own context manager around a capture, on `stream` or on a stream of its choice."""
+        raise NotImplementedError
+
+    def graph_pool_handle(self) -> Any:
+        """A fresh token that graphs can share memory by."""
+        raise NotImplementedError
+
+    def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
+        """Graphed versions of functions and modules; `settings` are the documented keyword arguments."""
+        raise NotImplementedError
+
+    def is_current_stream_capturing(self) -> bool:
+        """Whether a capture (valid or invalidated) is underway on the current stream."""
+        raise NotImplementedError
+
+    def raw_graph(self, graph: Any) -> int:
+        """The template's handle, through the method that the dialect documents."""
+        return int(getattr(graph, "raw_xpu_graph" if self.dialect == "xpu" else "raw_cuda_graph")())
+
+    def raw_exec(self, graph: Any) -> int:
+        """The executable's handle, through the method that the dialect documents."""
+        return int(getattr(graph, "raw_xpu_graph_exec" if self.dialect == "xpu" else "raw_cuda_graph_exec")())
+
+    # -- streams and synchronisation --------------------------------------------------------------------------------
+
+    def new_stream(self) -> Stream:
+        raise NotImplementedError
+
+    def new_event(self) -> Event:
+        raise NotImplementedError
+
+    def current_stream(self) -> Stream:
+        raise NotImplementedError
+
+    def default_stream(self) -> Stream:
+        raise NotImplementedError
+
+    def stream(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
+        """Make `stream` current inside a ``with`` block, the previous one afterwards."""
+        raise NotImplementedError
+
+    def synchronize(self) -> None:
+        """Wait for all work of the device."""
+        raise NotImplementedError
+
+    # -- tensors and memory -----------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> torch.device:
+        """The device that tensors are made on."""
+        raise NotImplementedError
+
+    def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """A device tensor in ordinary memory (outside every graph's pool) holding `data` (nested lists or a CPU tensor)."""
+        return torch.as_tensor(data, dtype=dtype).to(self.device, copy=True)
+
+    def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """A device tensor of `shape` in ordinary memory, every element `value`."""
+        size = (shape,) if isinstance(shape, int) else tuple(shape)
+        return self.tensor(torch.full(size, value, dtype=dtype))
+
+    def pinned(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """A host tensor in pinned memory that the device can copy from asynchronously."""
+        return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor's values on the host, as a detached CPU copy.  Waits for the device, hence illegal in a capture."""
+        self.synchronize()
+        return tensor.detach().to("cpu", copy=True)
+
+    def empty_cache(self) -> None:
+        """Return unused cached memory to the system."""
+        raise NotImplementedError
+
+    def memory_allocated(self) -> int:
+        """Bytes of device memory that tensors occupy."""
+        raise NotImplementedError
+
+    def memory_reserved(self) -> int:
+        """Bytes of device memory that the allocator holds."""
+        raise NotImplementedError
+
+    def memory_snapshot(self) -> list[dict[str, Any]]:
+        """The allocator's segments, as ``torch.cuda.memory_snapshot`` shapes them."""
+        raise NotImplementedError
+
+    def manual_seed(self, seed: int) -> None:
+        """Seed the device's default generator."""
+        torch.manual_seed(seed)
+
+    def unsafe_call(self) -> None:
+        """Make one call that the modes tell apart: a raw device allocation (`capture_error_mode`).
+
+        Raises:
+            RuntimeError: the call was refused; the message carries the device's own error.
+        """
+        if self.runtime is None:
+            raise NotImplementedError("this adapter has no runtime to make a raw allocation with")
+        error, pointer = self.runtime.cudaMalloc(1 << 16)
+        if int(error) != 0:
+            raise RuntimeError(f"cudaMalloc: {error!r}")
+        self._unsafe_allocations().append(pointer)
+
+    def _unsafe_allocations(self) -> list[Any]:
+        return self.__dict__.setdefault("_raw_allocations", [])  # type: ignore[no-any-return]
+
+    # -- after a failure --------------------------------------------------------------------------------------------
+
+    def abort_capture(self, graph: Any) -> None:
+        """Get out of a capture that a test left open, as far as the implementation allows; never raises."""
+        for call in (graph.capture_end, graph.reset):
+            with contextlib.suppress(Exception):
+                call()
+
+    def recover(self) -> str | None:
+        """Make the implementation ready for the next test.
+
+        Returns:
+            What is wrong and could not be mended, in words, or ``None`` when all is well.
+        """
+        while self._unsafe_allocations():
+            self.runtime.cudaFree(self._unsafe_allocations().pop())
+        if self.is_current_stream_capturing():
+            return "the current stream is still capturing after the test"
+        self.synchronize()
+        return None
+
+    def environment(self) -> dict[str, str]:
+        """Versions that a reader needs to repeat the run (driver, runtime, device name), beyond Python's and torch's."""
+        return {}
+
+
+class ModuleAdapter(Adapter):
+    """An adapter for a device module shaped like ``torch.cuda``: the names below are looked up on it.
+
+    Args:
+        name: the implementation's name in records and reports.
+        module: object with ``Stream``, ``Event``, ``stream``, ``current_stream``, ``default_stream``, ``synchronize``,
+            ``graph``, ``graph_pool_handle``, ``make_graphed_callables``, ``is_current_stream_capturing``,
+            ``empty_cache``, ``memory_allocated``, ``memory_reserved`` and ``memory_snapshot``.
+        graph_class: the class under test.
+        device: where tensors are made.
+        dialect, revision, capabilities, runtime: see `Adapter`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: Any,
+        graph_class: type,
+        *,
+        device: torch.device | str,
+        dialect: Dialect = "cuda",
+        revision: str,
+        capabilities: Mapping[str, bool] | None = None,
+        runtime: Any = None,
+    ) -> None:
+        self.name = name
+        self.module = module
+        self.graph_class = graph_class
+        self.dialect = dialect
+        self.revision = revision
+        self.capabilities = dict(capabilities or {})
+        self.runtime = runtime
+        self._device = torch.device(device)
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
+
+    def capture(
+        self, graph: Any, *, pool: Any = None, stream: Any = None, mode: str | None = None, liveness: bool | None = None
+    ) -> contextlib.AbstractContextManager[Any]:
+        if self.dialect == "accelerator":
+            return self._capture_on_current(graph, pool, stream, mode)
+        settings: dict[str, Any] = {}
+        if pool is not None:
+            settings["pool"] = pool
+        if stream is not None:
+            settings["stream"] = stream
+        if mode is not None:
+            settings["capture_error_mode"] = mode
+        if liveness is not None:
+            settings["check_input_liveness"] = liveness
+        # The graph goes by position: every backend names that parameter differently.
+        context: contextlib.AbstractContextManager[Any] = self.module.graph(graph, **settings)
+        return context
+
+    @contextlib.contextmanager
+    def _capture_on_current(self, graph: Any, pool: Any, stream: Any, mode: str | None) -> Iterator[Any]:
+        self._set_before_capture(graph, pool, mode)
+        side = self.new_stream() if stream is None else stream
+        with self.stream(side), graph:
+            yield
+
+    def graph_pool_handle(self) -> Any:
+        return self.module.graph_pool_handle()
+
+    def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
+        return self.module.make_graphed_callables(callables, sample_args, **settings)
+
+    def is_current_stream_capturing(self) -> bool:
+        return bool(self.module.is_current_stream_capturing())
+
+    def new_stream(self) -> Stream:
+        return self.module.Stream()  # type: ignore[no-any-return]
+
+    def new_event(self) -> Event:
+        return self.module.Event()  # type: ignore[no-any-return]
+
+    def current_stream(self) -> Stream:
+        return self.module.current_stream()  # type: ignore[no-any-return]
+
+    def default_stream(self) -> Stream:
+        return self.module.default_stream()  # type: ignore[no-any-return]
+
+    def stream(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
+        return self.module.stream(stream)  # type: ignore[no-any-return]
+
+    def synchronize(self) -> None:
+        self.module.synchronize()
+
+    def empty_cache(self) -> None:
+        self.module.empty_cache()
+
+    def memory_allocated(self) -> int:
+        return int(self.module.memory_allocated())
+
+    def memory_reserved(self) -> int:
+        return int(self.module.memory_reserved())
+
+    def memory_snapshot(self) -> list[dict[str, Any]]:
+        return list(self.module.memory_snapshot())
+
+    def manual_seed(self, seed: int) -> None:
+        self.module.manual_seed(seed)
+
+
+def in_thread(call: Callable[[], Any]) -> Any:
+    """Run `call` in a thread of its own, wait for it, and return its result or raise what it raised."""
+    outcome: list[Any] = []
+    failure: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            outcome.append(call())
+        except BaseException as error:  # handed to the caller's thread, not swallowed
+            failure.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

@@ -1,0 +1,94 @@
+"""``torch.cuda.CUDAGraph`` of the installed torch."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import torch
+
+from conformance.adapter import Adapter, ModuleAdapter
+from conformance.errors import ImplementationError, Unavailable
+from conformance.revisions import Revision, of_version
+
+_RUNTIME = "cuda.bindings.runtime"
+
+#: The first release that documents a capability.  Earlier ones are not held to it; the others owe it.
+_DOCUMENTED_SINCE = {
+    "keep_graph": "2.8",
+    "raw_handles": "2.8",
+    "template_editing": "2.8",
+    "capture_modes": "2.1",
+    "liveness": "2.13",
+    "graph_data": "2.13",
+    "hooks": "2.14",
+    "capture_phases": "2.14",
+}
+
+
+class _TorchCuda(ModuleAdapter):
+    def environment(self) -> dict[str, str]:
+        """The GPU, its driver and the CUDA that torch was built for."""
+        properties = torch.cuda.get_device_properties(self.device)
+        found = {
+            "device": properties.name,
+            "compute_capability": f"{properties.major}.{properties.minor}",
+            "torch_cuda": str(torch.version.cuda or torch.version.hip),
+        }
+        if self.runtime is not None:
+            for name, call in (("driver", "cudaDriverGetVersion"), ("runtime", "cudaRuntimeGetVersion")):
+                error, version = getattr(self.runtime, call)()
+                if int(error) == 0:
+                    found[name] = f"{version // 1000}.{version % 1000 // 10}"
+        return found
+
+
+def adapter(device: str = "cuda") -> Adapter:
+    """The class of the installed torch on `device`: ``cuda`` or ``cuda:N``.
+
+    Raises:
+        ImplementationError: `device` is not a CUDA device.
+        Unavailable: torch sees no such GPU.
+    """
+    where = _device(device)
+    torch.cuda.set_device(where)
+    revision = of_version(torch.__version__)
+    runtime = _runtime()
+    declared = {name: Revision(since) <= Revision(revision) for name, since in _DOCUMENTED_SINCE.items()}
+    if runtime is None:
+        declared["template_editing"] = False
+    return _TorchCuda(
+        "torch.cuda",
+        torch.cuda,
+        torch.cuda.CUDAGraph,
+        device=where,
+        dialect="cuda",
+        revision=revision,
+        capabilities=declared,
+        runtime=runtime,
+    )
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ImplementationError(f"{name!r} is no device") from None
+    if device.type != "cuda":
+        raise ImplementationError(f"torch.cuda runs on cuda or cuda:N, not on {name!r}")
+    if not torch.cuda.is_available():
+        raise Unavailable("torch sees no CUDA GPU on this machine (torch.cuda.is_available() is False)")
+    index = 0 if device.index is None else device.index
+    if index >= torch.cuda.device_count():
+        raise Unavailable(f"torch sees {torch.cuda.device_count()} CUDA GPUs, so there is no {name}")
+    return torch.device("cuda", index)
+
+
+def _runtime() -> ModuleType | None:
+    # AMD's builds call their devices cuda too, but the handles behind them are not CUDA's.
+    if torch.version.hip is not None:
+        return None
+    try:
+        return importlib.import_module(_RUNTIME)
+    except ImportError:
+        return None

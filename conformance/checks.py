@@ -1,0 +1,110 @@
+"""Checks that suites are written with.  Each failure says what is promised, what was seen, and nothing else.
+
+How to run the test again is added by the plug-in, which knows the command line.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import torch
+
+from conformance.adapter import Adapter
+from conformance.traces import missing_method
+
+__all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
+
+
+class NotConforming(AssertionError):
+    """The implementation does not do what a document promises."""
+
+    def __init__(self, promise: str, seen: str) -> None:
+        super().__init__(f"promised: {promise}\nseen: {seen}")
+        self.promise = promise
+        self.seen = seen
+
+
+def fail(promise: str, seen: str) -> NoReturn:
+    """Reject the implementation."""
+    __tracebackhide__ = True
+    raise NotConforming(promise, seen)
+
+
+def expect(condition: object, promise: str, seen: str) -> None:
+    """Reject unless `condition` holds."""
+    __tracebackhide__ = True
+    if not condition:
+        fail(promise, seen)
+
+
+def expect_equal(impl: Adapter, tensor: torch.Tensor, expected: Any, promise: str) -> None:
+    """Reject unless every element of the device tensor equals `expected`, bit for bit (a NaN equals a NaN).
+
+    Args:
+        impl: reads the tensor on the host.
+        tensor: device tensor.
+        expected: CPU tensor, nested lists, or one number for all elements.
+        promise: what the document says.
+    """
+    __tracebackhide__ = True
+    seen = impl.read(tensor)
+    wanted = torch.as_tensor(expected, dtype=seen.dtype).detach()
+    if wanted.dim() == 0:
+        wanted = wanted.expand_as(seen)
+    if seen.shape != wanted.shape:
+        fail(promise, f"shape {tuple(seen.shape)} where {tuple(wanted.shape)} was expected")
+    same = (seen == wanted) | (seen.isnan() & wanted.isnan()) if seen.is_floating_point() else seen == wanted
+    if bool(same.all()):
+        return
+    first = tuple((~same).nonzero()[0].tolist())
+    wrong = int((~same).sum())
+    fail(
+        promise,
+        f"{wrong} of {same.numel()} elements differ; the first, at {first}, is {seen[first].item()!r} "
+        f"and should be {wanted[first].item()!r}",
+    )
+
+
+def expect_raises(
+    promise: str, call: Callable[[], Any], kinds: type[BaseException] | tuple[type[BaseException], ...] = RuntimeError
+) -> BaseException:
+    """Reject unless `call` raises one of `kinds`; return what it raised.
+
+    A gap in the adapter is never what `kinds` means, although its NotImplementedError is a RuntimeError.
+    """
+    __tracebackhide__ = True
+    try:
+        result = call()
+    except kinds as error:
+        if missing_method(error) is not None:
+            raise
+        return error
+    except Exception as error:
+        fail(promise, f"{type(error).__name__} instead: {error}")
+    fail(promise, f"no error; the call returned {result!r}")
+
+
+def expect_no_raise(promise: str, call: Callable[[], Any]) -> Any:
+    """Reject if `call` raises; return its result."""
+    __tracebackhide__ = True
+    try:
+        return call()
+    except Exception as error:
+        fail(promise, f"{type(error).__name__}: {error}")
+
+
+def expect_warning(promise: str, call: Callable[[], Any], text: str = "") -> Any:
+    """Reject unless `call` warns with a message that contains `text` (any case); return its result."""
+    __tracebackhide__ = True
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    messages = [str(entry.message) for entry in caught]
+    expect(
+        any(text.lower() in message.lower() for message in messages),
+        promise,
+        f"warnings: {messages!r}" if messages else "no warning",
+    )
+    return result

@@ -1,0 +1,5 @@
+"""The command ``graph-conformance``."""
+
+from conformance.cli.program import main
+
+__all__ = ["main"]

@@ -1,0 +1,58 @@
+"""``graph-conformance run``: the installed suites, from any folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance.cli.commands import add_command
+from conformance.errors import KitError
+from conformance.places import HOME, SUITES
+
+if TYPE_CHECKING:
+    from conformance.cli.commands import Commands
+
+# Named outright, because pytest would take the settings of whatever project the environment lies in.
+_SETTINGS = Path(__file__).with_name("pytest.ini")
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands, "run", "Run the suites; arguments not listed here go to pytest.", _run, passes_on=True
+    )
+    parser.add_argument(
+        "--impl",
+        action="append",
+        required=True,
+        metavar="NAME[,NAME]",
+        help="reference, torch.cuda, package.module:attribute or path/to/file.py:attribute",
+    )
+    parser.add_argument("--device", help="for implementations with a choice: cpu, cuda or cuda:N")
+    parser.add_argument("--revision", metavar="R", help="the PyTorch release to be held to")
+    parser.add_argument("--record", metavar="PATH", help="write the record there")
+    parser.add_argument("--test", action="append", default=[], metavar="ID", help="only this test, by its recorded id")
+
+
+def _run(given: argparse.Namespace) -> int:
+    if not SUITES.is_dir():
+        raise KitError(f"the suites are not installed: there is no folder {SUITES}")
+    # The plug-in is named too: an environment may have pytest's automatic loading turned off.
+    words = ["-p", "conformance", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}"]
+    words += [f"--impl={name}" for name in given.impl]
+    words += [
+        f"--{option}={value}"
+        for option in ("device", "revision", "record")
+        if (value := getattr(given, option)) is not None
+    ]
+    words += [f"--test={test}" for test in given.test]
+    return int(pytest.main([*words, *given.rest, *_paths(given)]))
+
+
+def _paths(given: argparse.Namespace) -> list[str]:
+    """Where to look: only in their own files for tests that are named, else in all suites."""
+    files = {str(HOME / test.partition("::")[0]) for test in given.test}
+    return sorted(files) if files and all(Path(file).is_file() for file in files) else [str(SUITES)]

@@ -1,0 +1,254 @@
+"""The part of the plug-in that runs in every process with tests: selects them, runs them and judges them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import random
+import warnings
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.errors import RequirementError, UsageError, one_line
+from conformance.fixtures import OBSERVATIONS
+from conformance.judging import Judgement, after_teardown, judge, mend
+from conformance.record import TestResult
+from conformance.selection import Case, Selection, case_of, is_narrowed, only, rerun_command
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from conformance.options import Options
+    from conformance.registry import Registry
+
+#: Distinct warnings kept of one test; an implementation that warns at each replay would fill the record.
+_KEPT_WARNINGS = 20
+
+
+@dataclass
+class _Progress:
+    """One test as it runs."""
+
+    judgement: Judgement = field(default_factory=Judgement)
+    duration_s: float = 0.0
+    left_behind: str | None = None
+    warnings: tuple[str, ...] = ()
+    absent: str | None = None
+
+
+_PROGRESS = pytest.StashKey[_Progress]()
+
+
+class Executor:
+    """Runs the tests of `adapters`.
+
+    Args:
+        config: of the session.
+        options: what the command line says.
+        registry: the requirements.
+        adapters: by name.
+        specs: what ``--impl`` said for each of those names.
+        selection: filled at collection.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        options: Options,
+        registry: Registry,
+        adapters: Mapping[str, Adapter],
+        specs: Mapping[str, str],
+        selection: Selection,
+    ) -> None:
+        self.config = config
+        self.options = options
+        self.registry = registry
+        self.adapters = adapters
+        self.specs = specs
+        self.selection = selection
+        #: By node id; filled at collection.
+        self.cases: dict[str, Case] = {}
+        self._deselecting = False
+
+    # -- collection ---------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one test of each for every implementation; first, so that its name leads the node id."""
+        if "impl" in metafunc.fixturenames:
+            adapters = list(self.adapters.values())
+            metafunc.parametrize("impl", adapters, ids=list(self.adapters), indirect=True, scope="session")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out what does not apply, and put last what may leave the process unusable."""
+        try:
+            found = {item.nodeid: case_of(item, self.registry, self.adapters) for item in items}
+            self.cases.update({nodeid: case for nodeid, case in found.items() if case is not None})
+            chosen = only(self.cases, self.options.tests) if self.options.tests else set(found)
+        except RequirementError as error:
+            pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+        except UsageError as error:
+            raise pytest.UsageError(f"conformance: {error}") from None
+        self.selection.narrowed = is_narrowed(self.config) or bool(self.options.tests)
+        for case in self.cases.values():
+            if not self._applies(case):
+                self.selection.not_applicable.setdefault(case.implementation, []).append(case.test)
+        left_out = [item for item in items if item.nodeid not in chosen or not self._item_applies(item)]
+        if left_out:
+            gone = {item.nodeid for item in left_out}
+            items[:] = [item for item in items if item.nodeid not in gone]
+            self._deselecting = True
+            self.config.hook.pytest_deselected(items=left_out)
+            self._deselecting = False
+        items.sort(key=lambda item: item.nodeid in self.cases and self.cases[item.nodeid].destructive)
+
+    def _applies(self, case: Case) -> bool:
+        return case.applies_to(self.adapters[case.implementation])
+
+    def _item_applies(self, item: pytest.Item) -> bool:
+        case = self.cases.get(item.nodeid)
+        return case is None or self._applies(case)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Notice that the operator left tests out."""
+        if not self._deselecting and any(item.nodeid in self.cases for item in items):
+            self.selection.narrowed = True
+
+    def pytest_sessionfinish(self) -> None:
+        """Tell the main process of pytest-xdist what only a worker knows."""
+        told: dict[str, Any] | None = getattr(self.config, "workeroutput", None)
+        if told is not None:
+            told["conformance"] = {
+                "not_applicable": self.selection.not_applicable,
+                "narrowed": self.selection.narrowed,
+            }
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Leave a test out whose capability is declared absent."""
+        case = self.cases.get(item.nodeid)
+        if case is None:
+            return
+        progress = item.stash[_PROGRESS] = _Progress()
+        absent = case.absent_capability(self.adapters[case.implementation])
+        if absent is not None:
+            progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
+            pytest.skip(progress.absent)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run a test from a known state, and leave one for the next."""
+        case = self.cases.get(item.nodeid)
+        if case is None:
+            return (yield)
+        adapter, progress = self.adapters[case.implementation], item.stash[_PROGRESS]
+        random.seed(0)
+        # Only the host's generator: seeding a device that an earlier test broke would blame this one.
+        torch.default_generator.manual_seed(0)
+        with _warnings_noted(progress), contextlib.ExitStack() as stack:
+            stack.enter_context(adapter.stream(adapter.current_stream()))
+            try:
+                outcome = yield
+            except BaseException:
+                progress.left_behind = mend(adapter)
+                raise
+            progress.left_behind = mend(adapter)
+        if progress.left_behind is not None:
+            pytest.fail(f"left behind: {progress.left_behind}", pytrace=False)
+        return outcome
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Judge each phase, and send the result with the last one."""
+        report = yield
+        case, progress = self.cases.get(item.nodeid), item.stash.get(_PROGRESS, None)
+        if case is None or progress is None:
+            return report
+        if call.when != "teardown":
+            progress.duration_s += call.duration
+        if call.excinfo is not None:
+            self._judge(case, progress, call, report)
+        if call.when == "teardown":
+            result = self._result(case, progress, item)
+            # A report carries whatever attributes plug-ins give it, through pytest-xdist too.
+            vars(report)["conformance"] = {"implementation": case.implementation, "result": result.to_dict()}
+            if progress.judgement.verdict.rejects:
+                # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
+                call.excinfo = None
+                gc.collect()
+        return report
+
+    def _judge(self, case: Case, progress: _Progress, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+        if call.excinfo is None:
+            return
+        judgement = judge(call.when, call.excinfo.value, case.implementation)
+        if progress.absent is not None:
+            judgement = Judgement(Verdict.UNSUPPORTED, call.when, progress.absent)
+        elif call.when == "teardown":
+            judgement = after_teardown(progress.judgement, judgement)
+        progress.judgement = judgement
+        if report.outcome == "failed" and judgement.verdict.rejects and not case.scored:
+            # What is left to the implementation is recorded and never judged, so that -x must not stop at it either.
+            report.outcome = "passed"
+            vars(report)["conformance_status"] = "noted"
+        elif judgement.verdict in {Verdict.ERROR, Verdict.UNSUPPORTED}:
+            vars(report)["conformance_status"] = judgement.verdict.value
+        if report.outcome == "failed":
+            self._explain(case, report)
+
+    def _explain(self, case: Case, report: pytest.TestReport) -> None:
+        lines: list[str] = []
+        for entry in case.requirements:
+            lines += [f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}"]
+            lines += [f"    documented in {place}" for place in entry.documents]
+        lines.append(f"run it again: {self._command(case)}")
+        text = "\n".join(lines)
+        add_section = getattr(report.longrepr, "addsection", None)
+        if add_section is not None:
+            add_section("what it decides", text)
+        else:
+            report.sections.append(("what it decides", text))
+
+    def _result(self, case: Case, progress: _Progress, item: pytest.Item) -> TestResult:
+        judged = progress.judgement
+        observations: dict[str, Any] = item.stash.get(OBSERVATIONS, {})
+        return TestResult(
+            test=case.test,
+            requirements=case.ids,
+            verdict=judged.verdict,
+            phase=judged.phase,
+            message=judged.message,
+            promise=judged.promise,
+            seen=judged.seen,
+            left_behind=progress.left_behind,
+            frames=judged.frames,
+            duration_s=round(progress.duration_s, 6),
+            observations=observations,
+            warnings=progress.warnings,
+            command=self._command(case),
+        )
+
+    def _command(self, case: Case) -> str:
+        return rerun_command(case, self.specs[case.implementation], self.options, self.config)
+
+
+@contextlib.contextmanager
+def _warnings_noted(progress: _Progress) -> Iterator[None]:
+    """Keep the distinct warnings of a test, and pass each on to pytest."""
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield
+        finally:
+            distinct = dict.fromkeys(f"{entry.category.__name__}: {one_line(str(entry.message))}" for entry in caught)
+            progress.warnings = tuple(distinct)[:_KEPT_WARNINGS]
+    for entry in caught:
+        warnings.showwarning(entry.message, entry.category, entry.filename, entry.lineno)

@@ -1,0 +1,48 @@
+"""The pytest plug-in.  Without ``--impl`` it does nothing, because every project of the environment loads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance import options
+from conformance.errors import ConformanceError, KitError
+from conformance.registry import MARKER
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options when the command line asks for them."""
+    config = pluginmanager.get_plugin("pytestconfig")
+    if isinstance(config, pytest.Config) and options.wanted(config.invocation_params.args):
+        options.register(parser, config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Add the options when only the configuration file asks for them."""
+    if options.wanted(args):
+        options.register(parser, early_config)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Find the implementations, so that a wrong name ends the session before it begins."""
+    config.addinivalue_line("markers", f"{MARKER}(*ids): the requirements that a conformance test decides")
+    try:
+        given = options.read(config)
+        if given is not None:
+            # Only now: this imports torch.
+            from conformance import session
+
+            session.start(config, given)
+    except KitError as error:
+        pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+    except ConformanceError as error:
+        raise pytest.UsageError(f"conformance: {error}") from None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse to run the suites without an implementation."""
+    if options.read(config) is None and any(item.get_closest_marker(MARKER) for item in items):
+        raise pytest.UsageError(
+            "conformance: these tests need an implementation: pytest --impl=NAME "
+            "(reference, torch.cuda, package.module:attribute or file.py:attribute)"
+        )

@@ -1,0 +1,66 @@
+"""Reading tracebacks: which line of whose code raised."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+#: Frames kept of one failure.  The innermost ones say what happened; a recursion would fill the record.
+KEPT_FRAMES = 8
+
+_HERE = Path(__file__).parent
+_ADAPTER_FILE = str(_HERE / "adapter.py")
+
+
+def last_line_in(error: BaseException, file: str = "") -> str:
+    """`` at FILE, line N`` for the innermost frame of `error` in `file`, or in any Python file but this package's.
+
+    Empty when there is no such frame.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" at {error.filename}, line {error.lineno}"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<") and not _inside(frame.filename, [_HERE])
+    ]
+    own = [frame for frame in frames if frame.filename == file] or frames
+    return f" at {own[-1].filename}, line {own[-1].lineno}" if own else ""
+
+
+def missing_method(error: BaseException) -> str | None:
+    """The method of the adapter's base class that raised `error` because the adapter does not override it."""
+    if not isinstance(error, NotImplementedError):
+        return None
+    frames = traceback.extract_tb(error.__traceback__)
+    return frames[-1].name if frames and frames[-1].filename == _ADAPTER_FILE else None
+
+
+def implementation_frames(trace: TracebackType | None, kit: Sequence[Path]) -> tuple[str, ...]:
+    """The frames below the last one of the kit's own, ``file:line in function``, outermost first.
+
+    Args:
+        trace: of the exception.
+        kit: the folders of the kit and of the suites.
+    """
+    frames = traceback.extract_tb(trace)
+    last = max((place for place, frame in enumerate(frames) if _inside(frame.filename, kit)), default=-1)
+    kept = frames[last + 1 :][-KEPT_FRAMES:]
+    return tuple(f"{short_path(frame.filename)}:{frame.lineno} in {frame.name}" for frame in kept)
+
+
+def short_path(file: str) -> str:
+    """`file` relative to where Python imports it from: a record is published, and homes are nobody's business."""
+    path = Path(file)
+    roots = sorted({*map(Path, filter(None, sys.path)), Path.cwd()}, key=lambda root: len(root.parts), reverse=True)
+    for root in roots:
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return path.name
+
+
+def _inside(file: str, folders: Sequence[Path]) -> bool:
+    return any(Path(file).is_relative_to(folder) for folder in folders)

@@ -1,0 +1,191 @@
+"""The command graph-conformance."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from conformance import __version__, session  # noqa: F401 - before pytester takes stock of modules
+from conformance.cli import main
+from conformance.errors import RecordError
+from conformance.registry import load_registry
+from tests.conformance.test_record import _write
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("fly",), "invalid choice: 'fly'"),
+        (("doctor", "--fast"), "unknown argument '--fast'"),
+        (("run",), "the following arguments are required: --impl"),
+        (("requirements", "--level=shall"), "invalid choice: 'shall'"),
+        (("requirements", "--area=nowhere"), "--area=nowhere: no such area (known: "),
+        (("report", "none.jsonl", "--output=out"), "the record none.jsonl cannot be read"),
+        (("report", "--output=out"), "the following arguments are required: RECORD"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_4(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 4
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("graph-conformance: ")
+    assert message in told.err
+    assert told.err.count("\n") == 1
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["--version"])
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out == f"graph-conformance {__version__}\n"
+
+
+def test_requirements_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    area = next(iter(load_registry().areas))
+    assert main(["requirements", f"--area={area}", "--level=must"]) == 0
+    told = capsys.readouterr().out
+    assert f"{area}." in told
+    assert " should " not in told
+
+
+def test_requirements_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["requirements", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [entry["id"] for entry in told] == list(load_registry().requirements)
+
+
+def test_implementations(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["implementations"]) == 0
+    told = capsys.readouterr().out
+    assert "reference_impl.CUDAGraph" in told
+    assert "torch.cuda.CUDAGraph" in told
+
+
+def test_doctor_says_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert f"kit {__version__}, Python " in told
+    assert "plug-in: registered with pytest" in told
+    assert "reference: " in told
+    assert "torch.cuda: " in told
+
+
+def test_doctor_finds_a_broken_kit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("conformance.cli.doctor.SUITES", tmp_path)
+    assert main(["doctor"]) == 3
+    assert f"suites: BROKEN: no test files in {tmp_path}" in capsys.readouterr().out
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """A module in the place of the reports."""
+    module = types.ModuleType("reports")
+
+    def write(records: list[Path], output: Path) -> list[Path]:
+        page = output / "index.html"
+        page.write_text(f"{len(records)} records", encoding="utf-8")
+        return [page]
+
+    vars(module)["write"] = write
+    monkeypatch.setitem(sys.modules, "reports", module)
+    return module
+
+
+def test_report_says_where_it_is_and_the_verdict(
+    reports: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = _write(tmp_path / "run.jsonl")
+    assert main(["report", str(record), "--output", str(tmp_path / "a" / "b")]) == 0
+    page = tmp_path / "a" / "b" / "index.html"
+    assert page.read_text(encoding="utf-8") == "1 records"
+    assert capsys.readouterr().out.splitlines() == [
+        f"record:  {record}",
+        "verdict: FAIL: fake as cuda 2.13: 0 of 1 scored requirements met",
+        f"report:  {page}",
+    ]
+
+
+def test_report_to_a_place_that_cannot_be_written(
+    reports: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = _write(tmp_path / "run.jsonl")
+    assert main(["report", str(record), "--output", str(record / "out")]) == 4
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_refusal_of_the_reports_is_one_line(
+    reports: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(records: list[Path], output: Path) -> list[Path]:
+        raise RecordError("two records of one run")
+
+    monkeypatch.setattr(reports, "write", refuse)
+    record = _write(tmp_path / "run.jsonl")
+    assert main(["report", str(record), "--output", str(tmp_path)]) == 4
+    assert capsys.readouterr().err == "graph-conformance: two records of one run\n"
+
+
+# -- run --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What pytest would have been called with."""
+    calls: list[list[str]] = []
+
+    def pytest_main(words: list[str]) -> int:
+        calls.append(words)
+        return 1
+
+    monkeypatch.setattr("pytest.main", pytest_main)
+    return calls
+
+
+def test_run_hands_its_options_and_the_rest_to_pytest(handed: list[list[str]]) -> None:
+    words = [
+        "run",
+        "--impl=reference,torch.cuda",
+        "--device=cpu",
+        "--record=r.jsonl",
+        "--revision=2.14",
+        "-x",
+        "-k",
+        "a",
+    ]
+    assert main(words) == 1
+    (call,) = handed
+    assert call[-1] == str(Path(__file__).parents[2] / "suites")
+    assert {"--impl=reference,torch.cuda", "--device=cpu", "--record=r.jsonl", "--revision=2.14", "-x"} <= set(call)
+    assert call[call.index("-k") + 1] == "a"
+
+
+def test_run_looks_for_a_named_test_in_its_file_only(handed: list[list[str]]) -> None:
+    file = next((Path(__file__).parents[2] / "suites").rglob("test_*.py"))
+    test = file.relative_to(Path(__file__).parents[2]).as_posix() + "::test_it[a]"
+    main(["run", "--impl=reference", f"--test={test}"])
+    assert handed[0][-1] == str(file)
+    assert f"--test={test}" in handed[0]
+
+
+def test_run_works_from_any_folder_and_minds_no_project_there(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n", encoding="utf-8")
+    (tmp_path / "mine.py").write_text("class Mine:\n    pass\n", encoding="utf-8")
+    command = [sys.executable, "-c", "from conformance.cli import main; raise SystemExit(main())"]
+    done = subprocess.run(
+        [*command, "run", "--impl=mine.py:Mine"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4
+    assert done.stderr.startswith("ERROR: conformance: --impl=mine.py:Mine: class Mine is no graph class")
+    assert "Traceback" not in done.stdout + done.stderr

@@ -1,0 +1,36 @@
+"""The suites as a whole: each testable requirement is decided by some test, and each test decides one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from conformance import executing, recording, session  # noqa: F401 - before pytester takes stock of modules
+from conformance.registry import claimed_ids, load_registry, unclaimed
+from tests.conformance.conftest import IMPLEMENTATION
+
+pytest_plugins = ["pytester"]
+
+SUITES = Path(__file__).parents[2] / "suites"
+
+
+class _Claims:
+    """Notes what the collected tests claim, whether they apply or not."""
+
+    def __init__(self) -> None:
+        self.ids: set[str] = set()
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        self.ids.update(claimed_ids(item))
+
+
+def test_every_testable_requirement_has_a_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(fake=IMPLEMENTATION)
+    claims = _Claims()
+    words = ["--collect-only", "-q", "-p", "no:cacheprovider", "--impl=fake.py:Fake", "--import-mode=importlib"]
+    status = pytester.inline_run(*words, os.fspath(SUITES), plugins=[claims]).ret
+    assert status == 0
+    assert claims.ids <= set(load_registry().requirements)
+    assert unclaimed(claims.ids) == ()

@@ -1,0 +1,70 @@
+"""The terminal summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance.record import TestResult
+from conformance.registry import Requirement
+from conformance.summary import RunSummary, render, verdict_line
+from conformance.verdicts import Verdict, assess
+
+
+def _summary(results: list[TestResult], entries: list[Requirement], **capabilities: bool) -> RunSummary:
+    return RunSummary(
+        implementation="fake",
+        dialect="cuda",
+        revision="2.13",
+        assessment=assess(entries, results, planned={}, dialect="cuda", revision="2.13", capabilities=capabilities),
+        results=results,
+        requirements={entry.id: entry for entry in entries},
+        not_applicable=0,
+        record=Path("run.jsonl"),
+    )
+
+
+def _entry(name: str, level: str = "must", capability: str | None = None) -> Requirement:
+    return Requirement(name, name.partition(".")[0], level, "t", ("d",), "2.8", capability=capability)  # type: ignore[arg-type]
+
+
+def test_a_pass_is_short() -> None:
+    summary = _summary([TestResult("t", ("a.b",), Verdict.PASS)], [_entry("a.b")])
+    assert render(summary).splitlines()[2:] == [
+        "pass             1                      1",
+        "",
+        "record: run.jsonl",
+        "",
+        "PASS: fake as cuda 2.13: 1 of 1 scored requirements met",
+    ]
+
+
+def test_absent_capabilities_are_told_apart_from_what_is_met() -> None:
+    entries = [_entry("a.b"), _entry("a.c", capability="pools")]
+    line = verdict_line(_summary([TestResult("t", ("a.b",), Verdict.PASS)], entries, pools=False))
+    assert line == (
+        "PASS: fake as cuda 2.13: 1 of 1 scored requirements met (1 more behind capabilities declared absent)"
+    )
+
+
+def test_the_gravest_comes_first_then_the_promised_and_the_open_last() -> None:
+    entries = [
+        _entry("a.open", "may"),
+        _entry("a.advised", "should"),
+        _entry("a.promised"),
+        _entry("a.crashing", "should"),
+    ]
+    verdicts = [Verdict.FAIL, Verdict.FAIL, Verdict.FAIL, Verdict.CRASH]
+    results = [
+        TestResult(f"t{number}", (entry.id,), verdict, message="many\nlines " + "x" * 200)
+        for number, (entry, verdict) in enumerate(zip(entries, verdicts, strict=True))
+    ]
+    lines = render(_summary(results, entries)).splitlines()
+    rows = [line for line in lines if line.startswith("a.")]
+    assert [row.split()[0] for row in rows] == ["a.crashing", "a.promised", "a.advised", "a.open"]
+    assert all(row.endswith("…") and "many lines" in row for row in rows)
+
+
+def test_a_long_list_is_cut_with_a_count() -> None:
+    entries = [_entry(f"a.r{number:03}") for number in range(45)]
+    results = [TestResult(entry.id, (entry.id,), Verdict.FAIL, message="m") for entry in entries]
+    assert "… and 5 more requirements" in render(_summary(results, entries))
