@@ -1,0 +1,1 @@
+"""What a capture records, where, and that it runs nothing."""

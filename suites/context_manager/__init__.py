@@ -1,0 +1,1 @@
+"""The context managers around a capture: streams, exceptions and arguments."""

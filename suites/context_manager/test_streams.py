@@ -1,0 +1,142 @@
+"""Which stream is current in the block and after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_raises
+from conformance.registry import requirement
+from suites.common import replay, side_stream
+from suites.context_manager.programs import Unrelated, spoil, stream_kept
+
+RESTORED = "the stream from before the block is current again after it"
+
+
+@requirement("context-manager.own-stream")
+def test_side_stream_by_default(impl: Adapter) -> None:
+    """Without a stream the block brings one, which is neither the caller's nor the default one, and captures it."""
+    x = impl.full(37, 0.0)
+    graph = impl.new_graph()
+    with impl.stream(impl.default_stream()):
+        before = impl.current_stream()
+        with impl.capture(graph):
+            inside, capturing = impl.current_stream(), impl.is_current_stream_capturing()
+            x.add_(1.0)
+    expect(inside != before, "the block makes a side stream current", f"{inside!r} is current, as before it")
+    expect(capturing, "the block's own stream captures", "it does not")
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 3.0, "work on the block's own stream is captured")
+
+
+@requirement("context-manager.given-stream")
+def test_given_stream_is_captured(impl: Adapter) -> None:
+    """A stream argument is current in the block, captures, and can be used and captured again afterwards."""
+    x = impl.full(37, 0.0)
+    stream = impl.new_stream()
+    for round_ in range(1, 4):
+        graph = impl.new_graph()
+        with impl.capture(graph, stream=stream):
+            inside, capturing = impl.current_stream(), impl.is_current_stream_capturing()
+            x.add_(1.0)
+        expect(inside == stream, "the given stream is current in the block", f"{inside!r}, not {stream!r}")
+        expect(capturing, "the given stream captures", "it does not")
+        with side_stream(impl, stream):
+            expect(not impl.is_current_stream_capturing(), "the given stream is free after the block", "it captures")
+            graph.replay()
+        expect_equal(impl, x, float(round_), "work on the given stream is captured")
+
+
+@requirement("context-manager.on-current-stream")
+def test_current_stream_is_captured(impl: Adapter) -> None:
+    """The graph itself in a with statement captures the current stream and leaves it current."""
+    x = impl.full(37, 0.0)
+    graph = impl.new_graph()
+    with side_stream(impl) as stream:
+        with graph:
+            inside, capturing = impl.current_stream(), impl.is_current_stream_capturing()
+            x.add_(1.0)
+        after = impl.current_stream()
+    expect(inside == stream, "the block leaves the current stream current", f"{inside!r}, not {stream!r}")
+    expect(capturing, "the current stream captures", "it does not")
+    expect(after == stream, "the current stream stays current after the block", f"{after!r}, not {stream!r}")
+    expect_equal(impl, x, 0.0, "captured work does not run before a replay")
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 3.0, "work on the current stream is captured")
+
+
+@pytest.mark.parametrize("outside", ["default", "side"])
+@pytest.mark.parametrize("which", ["own-stream", "given-stream"])
+@requirement("context-manager.restores-stream")
+def test_stream_after_the_block(impl: Adapter, outside: str, which: str) -> None:
+    """The stream from before is current after the block, and work on it runs."""
+    x = impl.full(37, 0.0)
+    impl.synchronize()
+    graph = impl.new_graph()
+    caller = impl.default_stream() if outside == "default" else impl.new_stream()
+    with impl.stream(caller):
+        with stream_kept(impl) as before:
+            with impl.capture(graph, stream=impl.new_stream() if which == "given-stream" else None):
+                x.add_(1.0)
+            after = impl.current_stream()
+        x.add_(10.0)
+        expect_equal(impl, x, 10.0, "work after the block runs as usual")
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}")
+
+
+@pytest.mark.parametrize("outside", ["default", "side"])
+@requirement("context-manager.restores-stream-after-exception")
+def test_stream_after_an_exception(impl: Adapter, outside: str) -> None:
+    """An exception of the body does not change what stream is current afterwards."""
+    x = impl.full(37, 0.0)
+    impl.synchronize()
+    graph = impl.new_graph()
+    caller = impl.default_stream() if outside == "default" else impl.new_stream()
+
+    def block() -> None:
+        with impl.capture(graph):
+            x.add_(1.0)
+            raise Unrelated("from the body")
+
+    with impl.stream(caller), stream_kept(impl) as before:
+        expect_raises("the body's exception reaches the caller", block, Unrelated)
+        after = impl.current_stream()
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after an exception in the body")
+
+
+@pytest.mark.parametrize("body", ["body-returns", "body-raises"])
+@requirement("context-manager.restores-stream-after-failed-end")
+def test_stream_after_a_failed_end(impl: Adapter, body: str) -> None:
+    """A capture that cannot be ended does not change what stream is current afterwards."""
+    x = impl.full(37, 0.0)
+    graph = impl.new_graph()
+    with stream_kept(impl) as before:
+        try:
+            with impl.capture(graph):
+                x.add_(1.0)
+                spoil(x)
+                if body == "body-raises":
+                    raise Unrelated("from the body")
+        except Exception as error:
+            outcome = f"after {type(error).__name__}"
+        else:
+            outcome = "after a capture that ended well"
+        after = impl.current_stream()
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, {outcome}")
+
+
+@requirement("context-manager.restores-stream-after-failed-begin")
+def test_stream_after_a_failed_begin(impl: Adapter) -> None:
+    """A capture that cannot begin runs no body and does not change what stream is current afterwards."""
+    graph = impl.new_graph()
+    ran: list[str] = []
+
+    def block() -> None:
+        with impl.capture(graph, mode="no such mode"):
+            ran.append("body")
+
+    with stream_kept(impl) as before:
+        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
+        after = impl.current_stream()
+    expect(not ran, "the body does not run when the capture cannot begin", "it ran")
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")

@@ -1,0 +1,97 @@
+"""The call that the modes tell apart, who makes it, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter, in_thread
+from conformance.checks import expect
+from conformance.errors import HarnessError
+from suites.failed_capture.programs import Attempt, attempt, caught, in_words, open_capture
+
+MODES = ("global", "thread_local", "relaxed")
+#: Longer than any thread of a suite needs, so that a fault shows as a failure and not as a hang.
+PATIENCE_S = 20.0
+
+every_mode = pytest.mark.parametrize("mode", MODES)
+refusing_mode = pytest.mark.parametrize("mode", ["global", "thread_local"])
+
+
+def unsafe(impl: Adapter) -> Callable[[], None]:
+    """The call that the modes tell apart.
+
+    An adapter that cannot make it must not look like a device that refuses it, although its NotImplementedError is a
+    RuntimeError too.
+    """
+
+    def call() -> None:
+        try:
+            impl.unsafe_call()
+        except NotImplementedError as error:
+            raise HarnessError(f"the adapter cannot make the call that the modes tell apart: {error}") from error
+
+    return call
+
+
+def unsafe_elsewhere(impl: Adapter, depth: int = 1) -> Callable[[], None]:
+    """The call made by another thread, or by a thread that another thread started (`depth` 2)."""
+    call = unsafe(impl)
+    for _ in range(depth):
+        call = _in_thread(call)
+    return call
+
+
+def _in_thread(call: Callable[[], None]) -> Callable[[], None]:
+    return lambda: in_thread(call)
+
+
+def expect_refused(outcome: Attempt, promise: str) -> None:
+    """Reject unless the call inside the capture raised a RuntimeError."""
+    expect(isinstance(outcome.refusal, RuntimeError), promise, in_words(outcome.refusal))
+
+
+def expect_allowed(outcome: Attempt, promise: str) -> None:
+    """Reject if the call inside the capture, or the end of the capture, raised."""
+    expect(outcome.refusal is None and outcome.ending is None, promise, str(outcome))
+
+
+def capture_in_worker(
+    impl: Adapter, body: Callable[[], Any], disturbance: Callable[[], Any], mode: str | None
+) -> Attempt:
+    """Capture `body` in a thread of its own while this thread makes the disturbing call."""
+    graph = impl.new_graph()
+    begun, done = Event(), Event()
+
+    def worker() -> tuple[Any, Exception | None, bool]:
+        try:
+            with open_capture(impl, graph, mode=mode) as side:
+                body()
+                begun.set()
+                done.wait(PATIENCE_S)
+                ending = caught(graph.capture_end)
+                left_capturing = impl.is_current_stream_capturing()
+            return side, ending, left_capturing
+        finally:
+            begun.set()
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(worker)
+        begun.wait(PATIENCE_S)
+        try:
+            refusal = caught(disturbance)
+        finally:
+            done.set()
+        side, ending, left_capturing = future.result(PATIENCE_S)
+    return Attempt(graph, side, refusal, ending, left_capturing)
+
+
+def probe(impl: Adapter, *, graph: Any = None, mode: str | None = None, elsewhere: bool = False) -> Attempt:
+    """Capture next to nothing in `mode` and make the call inside, to learn which mode really holds."""
+    tensor = impl.full(5, 1.0)
+    call = unsafe_elsewhere(impl) if elsewhere else unsafe(impl)
+    return attempt(impl, lambda: tensor.add_(1), call, graph=graph, mode=mode)

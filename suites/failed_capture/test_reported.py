@@ -1,0 +1,60 @@
+"""What a capture cannot hold is reported, by the call or at the latest when the capture ends."""
+
+from __future__ import annotations
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.failed_capture.programs import Affine, Spoiler, basic, forking, in_words, spoil
+
+
+@requirement("failed-capture.forbidden-call-reported")
+@basic
+def test_forbidden_call(impl: Adapter, spoiler: Spoiler) -> None:
+    """Reading a value that does not exist yet, or waiting for work that does not run, raises."""
+    outcome = spoil(impl, spoiler, Affine(impl).body)
+    expect(
+        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+        "a host read or a synchronisation inside a capture raises a RuntimeError, there or at capture_end",
+        str(outcome),
+    )
+
+
+@requirement("failed-capture.fork-reported")
+@forking
+def test_fork(impl: Adapter, spoiler: Spoiler) -> None:
+    """A fork that never joins, or a wait for what is no part of the capture, raises."""
+    outcome = spoil(impl, spoiler, Affine(impl).body)
+    expect(
+        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+        "forked work that never joins, or a wait for work outside the capture, raises a RuntimeError by capture_end",
+        str(outcome),
+    )
+
+
+@requirement("failed-capture.quiet-end-is-replayable")
+@basic
+def test_quiet_end(impl: Adapter, spoiler: Spoiler) -> None:
+    """The end of a capture raises, or hands over a graph that computes everything captured."""
+    program = Affine(impl)
+    outcome = spoil(impl, spoiler, program.body)
+    if outcome.ending is None:
+        program.check(impl, outcome.graph, "after a capture_end that did not raise, replay computes what was captured")
+        return
+    expect(
+        isinstance(outcome.ending, RuntimeError),
+        "a capture_end that cannot hand over a graph raises a RuntimeError",
+        in_words(outcome.ending),
+    )
+
+
+@requirement("failed-capture.end-raises")
+@basic
+def test_end_raises(impl: Adapter, spoiler: Spoiler) -> None:
+    """A prohibited call invalidates the capture, and its end says so."""
+    outcome = spoil(impl, spoiler, Affine(impl).body)
+    expect(
+        isinstance(outcome.ending, RuntimeError),
+        "capture_end raises a RuntimeError after a call that a capture prohibits",
+        str(outcome),
+    )

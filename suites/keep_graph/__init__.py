@@ -1,0 +1,1 @@
+"""keep_graph: who owns the template, and when the executable is made."""

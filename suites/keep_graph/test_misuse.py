@@ -1,0 +1,99 @@
+"""Calls in states that do not have what they need, and captures into a graph that already holds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_no_raise, expect_raises, fail
+from conformance.registry import requirement
+from suites.common import capture_into, replay, side_stream
+from suites.keep_graph.programs import HELD_STATES, Counter, graph_in_state, refusal, runs_so_far
+
+KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+
+
+@requirement("keep-graph.refused-before-capture")
+@KEEP
+@pytest.mark.parametrize("name", ["replay", "instantiate"])
+def test_refused_before_capture(impl: Adapter, name: str, *, keep_graph: bool) -> None:
+    """A graph that holds nothing can be neither replayed nor instantiated; asking does no harm."""
+    counter = Counter(impl)
+    graph = impl.new_graph(keep_graph)
+    for _ in range(2):
+        expect_raises(f"{name}() needs a capture", getattr(graph, name))
+    capture_into(impl, graph, counter.body)
+    counter.expect_runs(0, "a capture runs nothing")
+    replay(impl, graph, 3)
+    counter.expect_runs(3, "a refused call leaves the graph ready for its first capture")
+
+
+@requirement("keep-graph.refused-while-capturing")
+@KEEP
+@pytest.mark.parametrize("name", ["replay", "instantiate"])
+def test_refused_while_capturing(impl: Adapter, name: str, *, keep_graph: bool) -> None:
+    """A graph cannot be replayed or instantiated inside its own capture; asking does not spoil the capture."""
+    counter = Counter(impl)
+    graph = impl.new_graph(keep_graph)
+    outcome: list[tuple[bool, str]] = []
+
+    def body() -> None:
+        counter.body()
+        outcome.append(refusal(getattr(graph, name)))
+        counter.body()
+
+    expect_no_raise(f"a refused {name}() leaves the capture under way intact", lambda: capture_into(impl, graph, body))
+    refused, seen = outcome[0]
+    expect(refused, f"{name}() inside the graph's own capture is a RuntimeError", seen)
+    replay(impl, graph, 3)
+    counter.expect_runs(6, "the capture has the work before and after the refused call")
+
+
+@requirement("keep-graph.recapture-is-clean")
+@pytest.mark.parametrize("state", HELD_STATES)
+def test_recapture_without_reset(impl: Adapter, state: str) -> None:
+    """A capture into a graph that holds one is refused and changes nothing, or replaces it wholly."""
+    old, new = Counter(impl), Counter(impl, step=10.0)
+    graph = graph_in_state(impl, state, old)
+    before = runs_so_far(state)
+    accepted = _recapture(impl, graph, new)
+    replay(impl, graph, 3)
+    if accepted:
+        old.expect_runs(before, "a capture that was accepted replaces the one before it")
+        new.expect_runs(3, "a capture that was accepted replaces the one before it")
+    else:
+        old.expect_runs(before + 3, "a refused capture leaves the graph as it was")
+        new.expect_runs(0, "a refused capture records nothing")
+
+
+@requirement("keep-graph.recapture-policy")
+@pytest.mark.parametrize("state", HELD_STATES)
+def test_recapture_policy_is_recorded(impl: Adapter, state: str, observe: Callable[[str, Any], None]) -> None:
+    """Whether a graph that holds a capture takes another without reset() is recorded, not judged."""
+    graph = graph_in_state(impl, state, Counter(impl))
+    observe(f"recapture when {state}", "accepted" if _recapture(impl, graph, Counter(impl)) else "refused")
+
+
+def _recapture(impl: Adapter, graph: Any, counter: Counter) -> bool:
+    """Try to capture into a graph that holds a capture; return whether it was accepted."""
+    impl.synchronize()
+    with side_stream(impl):
+        try:
+            impl.capture_begin(graph)
+        except RuntimeError:
+            expect(
+                not impl.is_current_stream_capturing(),
+                "a refused capture_begin leaves no capture under way",
+                "the current stream is capturing",
+            )
+            return False
+        except Exception as error:
+            fail("a capture into a graph that holds one works or is a RuntimeError", f"{type(error).__name__}: {error}")
+        try:
+            counter.body()
+        finally:
+            graph.capture_end()
+    return True

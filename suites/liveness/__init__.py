@@ -1,0 +1,1 @@
+"""check_input_liveness: replay refuses a graph whose inputs are gone."""

@@ -1,0 +1,56 @@
+"""What refused calls say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_raises
+from conformance.registry import requirement
+from suites.common import side_stream
+from suites.failed_capture.programs import Affine, open_capture
+from suites.misuse.programs import State, captured, in_states, new, new_keep, reset, reset_keep
+
+PROMISE = "the error of a refused call tells its user, in words, what is wrong"
+
+
+def judge(call: Callable[[], Any]) -> None:
+    """Reject unless `call` raises a RuntimeError whose message is written for a user."""
+    text = str(expect_raises("the call is refused", call)).strip()
+    expect(len(text.split()) >= 3, PROMISE, f"the message {text!r}")
+    expect("INTERNAL ASSERT" not in text, PROMISE, f"a failed assertion of the implementation's own: {text!r}")
+
+
+@requirement("misuse.messages")
+@in_states(new, reset)
+def test_replay(impl: Adapter, state: State) -> None:
+    """A replay of nothing."""
+    with state(impl, Affine(impl)) as graph:
+        judge(graph.replay)
+
+
+@requirement("misuse.messages")
+def test_end_on_other_stream(impl: Adapter) -> None:
+    """A capture_end on a stream that does not capture."""
+    graph, program, other = impl.new_graph(), Affine(impl), impl.new_stream()
+    with open_capture(impl, graph):
+        program.body()
+        with impl.stream(other):
+            judge(graph.capture_end)
+
+
+@requirement("misuse.messages-keep-graph")
+@in_states(new_keep, reset_keep)
+def test_instantiate(impl: Adapter, state: State) -> None:
+    """An instantiate of nothing."""
+    with state(impl, Affine(impl)) as graph:
+        judge(graph.instantiate)
+
+
+@requirement("misuse.messages-of-a-stray-end")
+@in_states(new, captured, reset)
+def test_stray_end(impl: Adapter, state: State) -> None:
+    """A capture_end without a capture."""
+    with state(impl, Affine(impl)) as graph, side_stream(impl):
+        judge(graph.capture_end)

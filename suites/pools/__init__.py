@@ -1,0 +1,1 @@
+"""Memory pools: tokens, sharing, isolation and the life of captured memory."""

@@ -1,0 +1,166 @@
+"""Allocated and reserved memory: back to where it was once the graphs and their tensors are gone.
+
+Every measure is taken after a first round of the same work, because an implementation may keep what it allocates once
+per process, and after the cache was emptied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.common import capture_into, captured, replay
+from suites.pools.programs import capture_chain, chain, settle, usage, usage_since
+
+SIZE = 30011
+
+
+def check_returns(impl: Adapter, work: Callable[[], None], promise: str) -> None:
+    """Reject unless a second and a third round of `work` leave allocated and reserved memory where they were."""
+    work()
+    before = usage(impl)
+    for _ in range(2):
+        work()
+        after = usage_since(impl, before)
+        expect(after[0] == before[0], promise, f"allocated bytes {before[0]} before, {after[0]} after")
+        # The first round may have left reserved memory that later rounds can give back, hence no equality.
+        expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} before, {after[1]} after")
+
+
+@requirement("pools.memory-returns-after-reset")
+@pytest.mark.parametrize("outputs_first", [True, False], ids=["outputs-first", "graph-first"])
+def test_memory_returns_after_reset(impl: Adapter, *, outputs_first: bool) -> None:
+    """Capture, replay, reset and drop the output, in both orders."""
+    source = impl.full(SIZE, 1.0)
+    graph = impl.new_graph()
+
+    def work() -> None:
+        out = capture_into(impl, graph, lambda: chain(source, 4))
+        replay(impl, graph, 2)
+        if outputs_first:
+            del out
+        graph.reset()
+
+    check_returns(impl, work, "memory returns to its baseline after reset()")
+
+
+@requirement("pools.memory-returns-after-delete")
+def test_memory_returns_after_deletion(impl: Adapter) -> None:
+    """Capture, replay and drop graph and output without a reset."""
+    source = impl.full(SIZE, 1.0)
+
+    def work() -> None:
+        graph, _ = capture_chain(impl, source, 4)
+        replay(impl, graph, 2)
+
+    check_returns(impl, work, "memory returns to its baseline after the graph object is deleted")
+
+
+@requirement("pools.shared-memory-returns", "pools.lives-while-used")
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=["first-to-last", "last-first"])
+def test_memory_of_a_shared_pool_returns(impl: Adapter, order: tuple[int, ...]) -> None:
+    """Three graphs in one pool, reset in different orders."""
+    source = impl.full(SIZE, 1.0)
+
+    def work() -> None:
+        pool = impl.graph_pool_handle()
+        graphs = [capture_chain(impl, source, steps, pool=pool)[0] for steps in (4, 2, 6)]
+        for graph in graphs:
+            replay(impl, graph)
+        for place in order:
+            graphs[place].reset()
+
+    check_returns(impl, work, "memory returns to its baseline after the last graph of a shared pool is reset")
+
+
+@requirement("pools.memory-returns-after-error")
+def test_memory_returns_after_an_error_in_the_captured_code(impl: Adapter) -> None:
+    """The captured code allocates, then raises."""
+    source = impl.full(SIZE, 1.0)
+
+    class Unfinished(Exception):
+        """What the captured code raises."""
+
+    def body() -> None:
+        kept = chain(source, 4)
+        raise Unfinished(str(kept.shape))
+
+    def work() -> None:
+        graph = impl.new_graph()
+        with contextlib.suppress(Unfinished):
+            capture_into(impl, graph, body)
+        graph.reset()
+
+    check_returns(impl, work, "memory returns to its baseline after a capture whose code raised was reset")
+
+
+@requirement("pools.no-growth-over-graphs")
+@pytest.mark.parametrize("how", ["new-graphs", "one-graph-again"])
+def test_memory_does_not_grow_over_many_graphs(impl: Adapter, how: str) -> None:
+    """Twenty captures leave what one leaves."""
+    source = impl.full(SIZE, 1.0)
+    graph = impl.new_graph()
+
+    def once() -> None:
+        used = graph if how == "one-graph-again" else impl.new_graph()
+        out = capture_into(impl, used, lambda: chain(source, 3))
+        replay(impl, used)
+        del out
+        used.reset()
+
+    once()
+    before = usage(impl)
+    for _ in range(20):
+        once()
+    after = usage_since(impl, before)
+    promise = "capturing and discarding graphs in a loop does not grow memory"
+    expect(after[0] == before[0], promise, f"allocated bytes {before[0]} after one capture, {after[0]} after 21")
+    expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} after one capture, {after[1]} after 21")
+
+
+@requirement("pools.replay-allocates-nothing")
+def test_replays_allocate_nothing(impl: Adapter) -> None:
+    """Memory is the same after fifty replays as after one."""
+    source = impl.full(SIZE, 1.0)
+    graph, out = captured(impl, lambda: chain(source, 5))
+    replay(impl, graph)
+    before = impl.memory_allocated(), impl.memory_reserved()
+    replay(impl, graph, 50)
+    after = impl.memory_allocated(), impl.memory_reserved()
+    expect(
+        after == before,
+        "replays allocate nothing",
+        f"allocated and reserved bytes {before} after one replay, {after} after 51, with an output of {out.nbytes}",
+    )
+
+
+@requirement("pools.live-output-counted")
+def test_an_output_that_outlives_its_graph_is_counted(impl: Adapter) -> None:
+    """The output's bytes are allocated until it is dropped, and not after."""
+    source = impl.full(SIZE, 1.0)
+    warm, _ = capture_chain(impl, source, 3)
+    warm.reset()
+    del warm, _
+    before = usage(impl)
+    graph, out = capture_chain(impl, source, 3)
+    replay(impl, graph)
+    graph.reset()
+    settle(impl)
+    held, size = impl.memory_allocated(), out.nbytes
+    expect(
+        held >= before[0] + size,
+        "an output that outlives its graph counts as allocated",
+        f"allocated bytes grew by {held - before[0]} with an output of {size} bytes alive",
+    )
+    del out
+    after = usage_since(impl, before)
+    expect(
+        after[0] == before[0],
+        "an output's memory is given back when it is dropped after its graph",
+        f"allocated bytes {before[0]} before the capture, {after[0]} after",
+    )

@@ -1,0 +1,111 @@
+"""Tokens: what pool() and graph_pool_handle() hand out, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.common import capture_into, replay
+from suites.pools.programs import POISON, SIZE, capture_chain, chain
+
+
+@requirement("pools.token-after-capture")
+def test_pool_names_the_pool_of_a_captured_graph(impl: Adapter) -> None:
+    """pool() works after a capture, and what it returns starts another capture."""
+    source = impl.full(SIZE, 1.0)
+    first, _ = capture_chain(impl, source, 2)
+    token = expect_no_raise("pool() returns a token after a capture", first.pool)
+    expect(token is not None, "pool() returns a token after a capture", "pool() returned None, which names no pool")
+    second, out = expect_no_raise(
+        "a token from pool() starts another capture", lambda: capture_chain(impl, source, 3, pool=token)
+    )
+    out.fill_(POISON)
+    source.fill_(4.0)
+    replay(impl, second)
+    expect_equal(impl, out, 7.0, "a graph captured with another graph's token replays right")
+
+
+@requirement("pools.token-stable")
+def test_pool_keeps_naming_the_same_pool(impl: Adapter) -> None:
+    """pool() is the same before and after replays and after another graph joined."""
+    promise = "pool() names the same pool while the graph holds its capture"
+    source = impl.full(SIZE, 1.0)
+    graph, _ = capture_chain(impl, source, 2)
+    token = graph.pool()
+    expect(graph.pool() == token, promise, "two calls in a row returned tokens that differ")
+    replay(impl, graph, 2)
+    expect(graph.pool() == token, promise, "the token changed over two replays")
+    sharer, _ = capture_chain(impl, source, 3, pool=token)
+    expect(graph.pool() == token, promise, "the token changed when another graph was captured into the pool")
+    sharer.reset()
+    expect(graph.pool() == token, promise, "the token changed when another graph of the pool was reset")
+
+
+@requirement("pools.private-tokens-differ")
+def test_graphs_without_a_pool_have_tokens_of_their_own(impl: Adapter) -> None:
+    """Three private pools and a handle have four different tokens."""
+    source = impl.full(SIZE, 1.0)
+    graphs = [capture_chain(impl, source, steps)[0] for steps in (1, 2, 3)]
+    tokens = [impl.graph_pool_handle(), *(graph.pool() for graph in graphs)]
+    expect(
+        all(one != other for one, other in combinations(tokens, 2)),
+        "each graph captured without a pool has a pool, and so a token, of its own",
+        f"tokens of a fresh handle and of three live graphs: {tokens!r}",
+    )
+
+
+@requirement("pools.handle-unique")
+def test_pool_handles_are_never_handed_out_twice(impl: Adapter) -> None:
+    """Handles stay unique while graphs come and go."""
+    source = impl.full(SIZE, 1.0)
+    handles = [impl.graph_pool_handle() for _ in range(3)]
+    graph, _ = capture_chain(impl, source, 2, pool=handles[0])
+    handles.append(impl.graph_pool_handle())
+    graph.reset()
+    handles += [impl.graph_pool_handle() for _ in range(3)]
+    expect(
+        all(one != other for one, other in combinations(handles, 2)),
+        "each pool handle is a new token",
+        f"handles: {handles!r}",
+    )
+
+
+@requirement("pools.token-before-capture")
+def test_pool_is_refused_before_a_capture(impl: Adapter) -> None:
+    """pool() of a new graph raises RuntimeError and does no harm."""
+    graph = impl.new_graph()
+    expect_raises("pool() raises RuntimeError before the graph has captured anything", graph.pool)
+    source = impl.full(SIZE, 1.0)
+    out = capture_into(impl, graph, lambda: chain(source, 2))
+    out.fill_(POISON)
+    replay(impl, graph)
+    expect_equal(impl, out, 3.0, "a refused pool() leaves the graph able to capture and replay")
+
+
+@requirement("pools.token-after-reset")
+def test_pool_is_refused_after_reset(impl: Adapter) -> None:
+    """pool() raises RuntimeError after reset() and works again after the next capture."""
+    source = impl.full(SIZE, 1.0)
+    graph, _ = capture_chain(impl, source, 2)
+    graph.pool()
+    graph.reset()
+    expect_raises("pool() raises RuntimeError after reset()", graph.pool)
+    capture_into(impl, graph, lambda: chain(source, 2))
+    token = expect_no_raise("pool() works again after the next capture", graph.pool)
+    expect(token is not None, "pool() returns a token after the next capture", "pool() returned None")
+
+
+@requirement("pools.token-of-sharer")
+def test_token_of_a_sharing_graph(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Record whether a graph reports the token that it was given."""
+    source = impl.full(SIZE, 1.0)
+    first, _ = capture_chain(impl, source, 2)
+    second, _ = capture_chain(impl, source, 2, pool=first.pool())
+    handle = impl.graph_pool_handle()
+    third, _ = capture_chain(impl, source, 2, pool=handle)
+    observe("token_of_graph_kept", bool(second.pool() == first.pool()))
+    observe("token_of_handle_kept", bool(third.pool() == handle))

@@ -1,0 +1,147 @@
+"""The handles are for the runtime: its functions find the captured work behind them."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal
+from conformance.registry import requirement
+from suites.common import capture_into, captured, replay
+from suites.keep_graph.programs import Counter
+from suites.raw_handles.programs import Template, launch, runtime_call
+
+
+@requirement("raw-handles.template-has-captured-nodes")
+@pytest.mark.parametrize("operators", [1, 4], ids=["one-operator", "four-operators"])
+def test_template_has_a_node_for_each_operator(impl: Adapter, operators: int) -> None:
+    """The runtime finds at least one node for each captured operator, each with a type and a handle of its own."""
+    tensors = [impl.full(37, 1.0) for _ in range(operators)]
+
+    def body() -> None:
+        for tensor in tensors:
+            tensor.mul_(3)
+
+    graph, _ = captured(impl, body, keep_graph=True)
+    nodes = Template(impl, graph).nodes()
+    distinct = {int(node) for node in nodes}
+    expect(
+        len(distinct) >= operators and 0 not in distinct,
+        f"the template holds the captured work: {operators} operators make at least {operators} nodes",
+        f"{len(nodes)} nodes, {len(distinct)} of them distinct",
+    )
+    for node in nodes:
+        runtime_call(impl, "cudaGraphNodeGetType", node)
+
+
+@requirement("raw-handles.template-has-captured-nodes")
+def test_template_of_an_empty_capture_has_no_nodes(impl: Adapter) -> None:
+    """A capture without work leaves a template without nodes."""
+    graph = impl.new_graph(True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty capture may warn
+        capture_into(impl, graph, lambda: None)
+    nodes = Template(impl, graph).nodes()
+    expect(
+        not nodes, "the template holds the captured work and nothing else", f"{len(nodes)} nodes of an empty capture"
+    )
+
+
+@requirement("raw-handles.template-has-captured-order")
+def test_template_orders_work_of_one_stream(impl: Adapter) -> None:
+    """Work captured on one stream is ordered by the template's edges: of any two nodes one comes first."""
+    x = impl.full(37, 1.0)
+
+    def body() -> None:
+        x.add_(1)
+        x.mul_(2)
+        x.sub_(3)
+
+    graph, _ = captured(impl, body, keep_graph=True)
+    template = Template(impl, graph)
+    numbers = sorted(int(node) for node in template.nodes())
+    ordered = template.ordered_pairs()
+    loose = [pair for pair in itertools.combinations(numbers, 2) if pair not in ordered and pair[::-1] not in ordered]
+    expect(
+        not loose and not any((number, number) in ordered for number in numbers),
+        "operations of one stream depend on each other in the order in which they were captured",
+        f"{len(loose)} pairs of nodes without an order (or a cycle) among {len(numbers)} nodes",
+    )
+
+
+@requirement("raw-handles.template-usable-by-runtime")
+def test_runtime_instantiates_the_template(impl: Adapter) -> None:
+    """An executable that the user makes of the template with the runtime runs the captured work."""
+    x = impl.full((3, 5), 0.0)
+    graph, out = captured(impl, lambda: x * 2 + 1, keep_graph=True)
+    template = Template(impl, graph)
+    (executable,) = runtime_call(impl, "cudaGraphInstantiate", template.handle, 0)
+    try:
+        for value in (4.0, -2.0, 7.0):
+            x.fill_(value)
+            out.fill_(99.0)
+            launch(impl, int(executable))
+            expect_equal(impl, out, value * 2 + 1, "the template's handle gives the runtime the captured work")
+    finally:
+        runtime_call(impl, "cudaGraphExecDestroy", executable)
+    out.fill_(99.0)
+    replay(impl, graph)
+    expect_equal(impl, out, 15.0, "what the user makes of the template leaves the graph's own replay alone")
+
+
+@requirement("raw-handles.exec-launchable")
+@pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+def test_runtime_launches_the_executable(impl: Adapter, *, keep_graph: bool) -> None:
+    """A launch through the runtime does what a replay does, and both may alternate."""
+    x = impl.full(37, 0.0)
+    graph, out = captured(impl, lambda: x - 6, keep_graph=keep_graph)
+    if keep_graph:
+        graph.instantiate()
+    executable = impl.raw_exec(graph)
+    for turn in range(6):
+        data = torch.arange(37, dtype=torch.float32) * (turn + 1)
+        x.copy_(impl.tensor(data))
+        out.fill_(99.0)
+        if turn % 2:
+            replay(impl, graph)
+        else:
+            launch(impl, executable)
+        expect_equal(impl, out, data - 6, "the executable's handle launches the captured work through the runtime")
+
+
+@requirement("raw-handles.exec-launchable")
+def test_runtime_launches_a_lazily_made_executable(impl: Adapter) -> None:
+    """The executable that the first replay made can be launched through the runtime."""
+    counter = Counter(impl)
+    graph, _ = captured(impl, counter.body, keep_graph=True)
+    replay(impl, graph)
+    for _ in range(3):
+        launch(impl, impl.raw_exec(graph))
+    counter.expect_runs(4, "each launch of the executable's handle runs the captured work once")
+
+
+@requirement("raw-handles.handles-follow-recapture")
+def test_handles_name_the_new_capture(impl: Adapter) -> None:
+    """After reset and a new capture both handles lead to the new work, not to the old."""
+    old, new = Counter(impl, step=1.0), Counter(impl, step=5.0)
+
+    def three_times() -> None:
+        for _ in range(3):
+            old.body()
+
+    graph, _ = captured(impl, three_times, keep_graph=True)
+    replay(impl, graph)
+    earlier = len(Template(impl, graph).nodes())
+    graph.reset()
+    capture_into(impl, graph, new.body)
+    now = len(Template(impl, graph).nodes())
+    expect(0 < now < earlier, "the template's handle leads to the new capture", f"{earlier} nodes before, {now} now")
+    graph.instantiate()
+    for _ in range(2):
+        launch(impl, impl.raw_exec(graph))
+    old.expect_runs(3, "the executable's handle leads to the new capture")
+    new.expect_runs(2, "the executable's handle leads to the new capture")

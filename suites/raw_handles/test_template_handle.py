@@ -1,0 +1,69 @@
+"""The template's handle: when it can be read, and how long it stays the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.common import capture_into, captured, replay
+from suites.keep_graph.programs import Counter, refusal
+from suites.raw_handles.programs import template_handle
+
+KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+
+
+@requirement("raw-handles.template-is-int")
+def test_template_handle_is_an_int(impl: Adapter) -> None:
+    """The handle is a non-zero int, so that it can be wrapped for the runtime."""
+    graph, _ = captured(impl, Counter(impl).body, keep_graph=True)
+    handle = template_handle(impl, graph)
+    expect(isinstance(handle, int), "the template's handle is an int", f"{type(handle).__name__}: {handle!r}")
+    expect(handle != 0, "the handle of a live template is not null", "0")
+
+
+@requirement("raw-handles.template-needs-capture")
+@KEEP
+def test_template_refused_before_capture(impl: Adapter, *, keep_graph: bool) -> None:
+    """A graph that captured nothing has no template; asking does no harm."""
+    counter = Counter(impl)
+    graph = impl.new_graph(keep_graph)
+    expect_raises("the template can be read after capture_end only", lambda: template_handle(impl, graph))
+    capture_into(impl, graph, counter.body)
+    replay(impl, graph, 3)
+    counter.expect_runs(3, "a refused call leaves the graph ready for its first capture")
+
+
+@requirement("raw-handles.refused-while-capturing")
+@KEEP
+@pytest.mark.parametrize("which", ["template", "executable"])
+def test_handles_refused_while_capturing(impl: Adapter, which: str, *, keep_graph: bool) -> None:
+    """Neither handle can be read inside the capture; asking does not spoil it."""
+    counter = Counter(impl)
+    graph = impl.new_graph(keep_graph)
+    read = impl.raw_graph if which == "template" else impl.raw_exec
+    outcome: list[tuple[bool, str]] = []
+
+    def body() -> None:
+        counter.body()
+        outcome.append(refusal(lambda: read(graph)))
+        counter.body()
+
+    expect_no_raise("a refused call leaves the capture under way intact", lambda: capture_into(impl, graph, body))
+    refused, seen = outcome[0]
+    expect(refused, f"the {which}'s handle is a RuntimeError until the capture has ended", seen)
+    replay(impl, graph, 3)
+    counter.expect_runs(6, "the capture has the work before and after the refused call")
+
+
+@requirement("raw-handles.handles-are-distinct")
+def test_live_graphs_have_handles_of_their_own(impl: Adapter) -> None:
+    """Graphs that are alive together share no template and no executable."""
+    graphs = [captured(impl, Counter(impl).body, keep_graph=True)[0] for _ in range(3)]
+    for graph in graphs:
+        graph.instantiate()
+    templates = [template_handle(impl, graph) for graph in graphs]
+    executables = [impl.raw_exec(graph) for graph in graphs]
+    expect(len(set(templates)) == 3, "each graph has a template of its own", f"handles {templates}")
+    expect(len(set(executables)) == 3, "each graph has an executable of its own", f"handles {executables}")

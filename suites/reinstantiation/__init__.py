@@ -1,0 +1,1 @@
+"""A kept template is edited and instantiated again: which executable has which edits."""

@@ -1,0 +1,45 @@
+"""Moves that the replay suites share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from conformance.adapter import Adapter
+from suites.common import captured
+
+
+def ramp(shape: tuple[int, ...], start: int = 0) -> torch.Tensor:
+    """A CPU tensor of distinct small whole numbers, so that arithmetic on it is exact in every float type."""
+    count = int(torch.Size(shape).numel())
+    return torch.arange(start, start + count, dtype=torch.float32).reshape(shape)
+
+
+def chain(x: torch.Tensor, y: torch.Tensor) -> None:
+    """Write ``8 * x + 14`` to `y` in several dependent steps, long enough for wrong orders to show."""
+    y.copy_(x)
+    for _ in range(3):
+        y.add_(1.0)
+        y.mul_(2.0)
+
+
+def chained(value: Any) -> Any:
+    """What `chain` gives for `value`."""
+    return value * 8.0 + 14.0
+
+
+def captured_chain(impl: Adapter, x: torch.Tensor, y: torch.Tensor) -> Any:
+    """A graph that runs `chain`."""
+    graph, _ = captured(impl, lambda: chain(x, y))
+    return graph
+
+
+def results_of(impl: Adapter, call: Callable[[], Any], tensor: torch.Tensor, times: int) -> list[torch.Tensor]:
+    """What `tensor` holds after each of `times` calls."""
+    seen = []
+    for _ in range(times):
+        call()
+        seen.append(impl.read(tensor))
+    return seen

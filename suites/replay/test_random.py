@@ -1,0 +1,115 @@
+"""Random operators in a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.common import captured
+from suites.replay.programs import results_of
+
+#: Each makes random numbers from a tensor of ones that holds 37 elements.
+DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "rand": lambda ones: torch.rand(37, device=ones.device),
+    "randn": lambda ones: torch.randn(37, device=ones.device),
+    "randint": lambda ones: torch.randint(0, 1 << 20, (37,), device=ones.device),
+    "in-place": lambda ones: torch.empty_like(ones).uniform_(-1.0, 1.0),
+    "dropout": lambda ones: torch.nn.functional.dropout(ones, 0.5),
+    "two-draws": lambda ones: torch.rand(37, device=ones.device) + torch.randn(37, device=ones.device),
+}
+TIMES = 4
+
+
+def _same(seen: list[torch.Tensor], wanted: list[torch.Tensor]) -> list[bool]:
+    return [bool(torch.equal(one, other)) for one, other in zip(seen, wanted, strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["rand", "in-place", "dropout"])
+@requirement("replay.random-fresh")
+def test_each_replay_draws_anew(impl: Adapter, kind: str) -> None:
+    """No two of several replays give the same numbers."""
+    ones = impl.full(37, 1.0)
+    impl.manual_seed(1234)
+    graph, y = captured(impl, lambda: DRAWS[kind](ones))
+    seen = results_of(impl, graph.replay, y, TIMES)
+    equal = [pair for pair in combinations(range(TIMES), 2) if torch.equal(seen[pair[0]], seen[pair[1]])]
+    expect(not equal, "each replay draws new random numbers", f"replays with equal numbers: {equal}")
+
+
+@pytest.mark.parametrize("kind", ["rand", "dropout"])
+@requirement("replay.random-fresh")
+def test_numbers_have_their_distribution(impl: Adapter, kind: str) -> None:
+    """Replays give numbers of the captured distribution, in every element."""
+    ones = impl.full(37, 1.0)
+    impl.manual_seed(99)
+    graph, y = captured(impl, lambda: DRAWS[kind](ones))
+    for _ in range(3):
+        y.fill_(-5.0)
+        graph.replay()
+        seen = impl.read(y)
+        allowed = (seen >= 0.0) & (seen < 1.0) if kind == "rand" else (seen == 0.0) | (seen == 2.0)
+        expect(bool(allowed.all()), f"a replay gives numbers that {kind} can give", f"{seen[~allowed].tolist()}")
+        expect(len(set(seen.tolist())) > 1, "the elements of a draw differ", f"all {seen[0].item()}")
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+@requirement("replay.random-as-eager")
+def test_replay_k_is_eager_run_k(impl: Adapter, kind: str) -> None:
+    """After the same seed, replays give the numbers of as many eager runs, in their order."""
+    ones = impl.full(37, 1.0)
+    impl.manual_seed(7)
+    wanted = [impl.read(DRAWS[kind](ones)) for _ in range(TIMES)]
+    graph, y = captured(impl, lambda: DRAWS[kind](ones))
+    impl.manual_seed(7)
+    same = _same(results_of(impl, graph.replay, y, TIMES), wanted)
+    expect(all(same), "the k-th replay draws what the k-th eager run draws", f"equal, run by run: {same}")
+
+
+@requirement("replay.random-as-eager")
+def test_replays_among_eager_draws(impl: Adapter) -> None:
+    """Eager draws and replays in turn share one sequence."""
+    ones = impl.full(37, 1.0)
+    impl.manual_seed(21)
+    wanted = [impl.read(DRAWS["rand"](ones)) for _ in range(6)]
+    graph, y = captured(impl, lambda: DRAWS["rand"](ones))
+    impl.manual_seed(21)
+    seen: list[torch.Tensor] = []
+    for _ in range(3):
+        graph.replay()
+        seen.append(impl.read(y))
+        seen.append(impl.read(DRAWS["rand"](ones)))
+    same = _same(seen, wanted)
+    expect(all(same), "replays and eager draws continue one another's sequence", f"equal, draw by draw: {same}")
+
+
+@requirement("replay.random-reseed")
+def test_seed_between_replays(impl: Adapter) -> None:
+    """The same seed before a replay gives the same numbers, another seed others."""
+    ones = impl.full(37, 1.0)
+    graph, y = captured(impl, lambda: DRAWS["rand"](ones))
+    seen: dict[str, torch.Tensor] = {}
+    for name, seed in (("first", 5), ("again", 5), ("other", 6)):
+        impl.manual_seed(seed)
+        y.fill_(-1.0)
+        graph.replay()
+        seen[name] = impl.read(y)
+    expect(torch.equal(seen["first"], seen["again"]), "the same seed gives the same replay", "other numbers")
+    expect(not torch.equal(seen["first"], seen["other"]), "another seed gives another replay", "the same numbers")
+
+
+@requirement("replay.random-capture-advance")
+def test_capture_and_the_generator(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Records whether the capture of a random operator moves the generator on."""
+    ones = impl.full(37, 1.0)
+    impl.manual_seed(31)
+    wanted = impl.read(DRAWS["rand"](ones))
+    impl.manual_seed(31)
+    captured(impl, lambda: DRAWS["rand"](ones))
+    observe("capture advances the generator", not torch.equal(impl.read(DRAWS["rand"](ones)), wanted))

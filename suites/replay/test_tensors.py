@@ -1,0 +1,150 @@
+"""Dtypes, layouts and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal
+from conformance.registry import requirement
+from suites.common import captured, replay
+from suites.replay.programs import ramp
+
+DTYPES = [
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.int8,
+    torch.uint8,
+    torch.int32,
+    torch.int64,
+    torch.bool,
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: str(dtype).removeprefix("torch."))
+@requirement("replay.dtypes")
+def test_dtype(impl: Adapter, dtype: torch.dtype) -> None:
+    """Copies, concatenation and comparison are replayed for every dtype, arithmetic for the numeric ones."""
+    numeric = dtype is not torch.bool
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x.clone(), torch.cat((x, x[:3])), x != 0, x + x if numeric else x.logical_not())
+
+    def values(start: int) -> torch.Tensor:
+        counts = torch.arange(start, start + 37)
+        return (counts if numeric else counts % 3 == 0).to(dtype)
+
+    x = impl.tensor(values(0))
+    graph, outputs = captured(impl, lambda: program(x))
+    for start in (1, 5, 14):
+        x.copy_(impl.tensor(values(start)))
+        for output in outputs:
+            output.fill_(1)
+        replay(impl, graph)
+        for output, wanted in zip(outputs, program(values(start)), strict=True):
+            expect(output.dtype == wanted.dtype, "a captured output has its operator's dtype", f"{output.dtype}")
+            expect_equal(impl, output, wanted, f"work on {dtype} is replayed")
+
+
+#: How to view a contiguous tensor of shape (2, 3, 4, 6).
+LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "contiguous": lambda base: base,
+    "channels-last": lambda base: base.contiguous(memory_format=torch.channels_last),
+    "transposed": lambda base: base.transpose(1, 3),
+    "strided": lambda base: base[:, ::2, 1:, ::3],
+    "offset": lambda base: base.view(-1)[5:42],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@requirement("replay.layouts")
+def test_layout(impl: Adapter, layout: str) -> None:
+    """Inputs of any layout are read rightly, outputs have the layout that eager work gives, writes keep to it."""
+    shape = (2, 3, 4, 6)
+    x = LAYOUTS[layout](impl.full(shape, 0.0))
+    written = LAYOUTS[layout](impl.full(shape, 0.0))
+
+    def body() -> torch.Tensor:
+        written.copy_(x)
+        written.mul_(3.0)
+        return x * 2.0
+
+    graph, y = captured(impl, body)
+    host = LAYOUTS[layout](ramp(shape))
+    expect(y.stride() == (host * 2.0).stride(), "a captured output has its operator's strides", f"{y.stride()}")
+    for start in (1, 100, -77):
+        now = LAYOUTS[layout](ramp(shape, start))
+        x.copy_(impl.tensor(now))
+        y.fill_(-1.0)
+        written.fill_(-1.0)
+        replay(impl, graph)
+        expect_equal(impl, y, now * 2.0, f"a replay reads a {layout} input")
+        expect_equal(impl, written, now * 3.0, f"a replay writes a {layout} destination")
+
+
+@requirement("replay.layouts")
+def test_strided_write_keeps_the_gaps(impl: Adapter) -> None:
+    """A replay that writes a strided view leaves the elements between alone."""
+    base, x = impl.full((5, 7), 0.0), impl.full((5, 4), 0.0)
+    graph, _ = captured(impl, lambda: base[:, ::2].copy_(x))
+    for value in (1.0, 2.0, 3.0):
+        base.fill_(-value)
+        x.fill_(value)
+        replay(impl, graph)
+        expected = torch.full((5, 7), -value)
+        expected[:, ::2] = value
+        expect_equal(impl, base, expected, "a strided write leaves the elements between alone")
+
+
+@requirement("replay.layouts")
+def test_expanded_input(impl: Adapter) -> None:
+    """An expanded tensor is read as its one row, changed between replays."""
+    row = impl.full((1, 5), 0.0)
+    graph, y = captured(impl, lambda: row.expand(3, 5) + 1.0)
+    for start in (0, 8, -30):
+        now = ramp((1, 5), start)
+        row.copy_(impl.tensor(now))
+        y.fill_(-1.0)
+        replay(impl, graph)
+        expect_equal(impl, y, now.expand(3, 5) + 1.0, "a replay reads an expanded input")
+
+
+@requirement("replay.layouts")
+def test_zero_dimensional(impl: Adapter) -> None:
+    """Scalars on the device are inputs, factors and outputs like other tensors."""
+    scale, x = impl.full((), 1.0), impl.tensor(ramp((3, 5)))
+    graph, (y, squared) = captured(impl, lambda: (x * scale, scale * scale))
+    expect(squared.dim() == 0, "a captured scalar has no dimensions", f"{squared.dim()}")
+    for value in (2.0, -3.0, 0.5):
+        scale.fill_(value)
+        y.fill_(-1.0)
+        squared.fill_(-1.0)
+        replay(impl, graph)
+        expect_equal(impl, y, ramp((3, 5)) * value, "a replay reads the present value of a scalar")
+        expect_equal(impl, squared, value * value, "a replay writes a scalar output")
+
+
+@requirement("replay.zero-size")
+def test_tensors_without_elements(impl: Adapter) -> None:
+    """Operators on empty tensors stand beside others in a capture and change nothing."""
+    none, x = impl.full((0, 5), 1.0), impl.full((3, 5), 0.0)
+
+    def body() -> tuple[torch.Tensor, ...]:
+        empty = none * 2.0 + 1.0
+        none.fill_(3.0)
+        return empty, torch.cat((empty, x)), x + none.sum()
+
+    graph, (empty, joined, summed) = captured(impl, body)
+    for start in (1, 12, -6):
+        now = ramp((3, 5), start)
+        x.copy_(impl.tensor(now))
+        joined.fill_(-1.0)
+        summed.fill_(-1.0)
+        replay(impl, graph)
+        expect(empty.shape == (0, 5), "an output without elements keeps its shape", f"{tuple(empty.shape)}")
+        expect_equal(impl, joined, now, "work beside a tensor without elements is replayed")
+        expect_equal(impl, summed, now, "the sum over no elements is zero in a replay")

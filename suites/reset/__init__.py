@@ -1,0 +1,1 @@
+"""reset(): what it deletes, what it leaves alone, and what the object can do afterwards."""

@@ -1,0 +1,158 @@
+"""A graph that was reset takes a new capture: new work, new sizes, a pool of its own or a given one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.common import capture_into, captured, replay
+from suites.keep_graph.programs import Counter, each_mode, each_state, graph_in_state, runs_so_far
+
+EACH_MODE = each_mode("reset.kept-graphs")
+
+
+@requirement("reset.recapture")
+@each_state("reset.kept-graphs")
+def test_new_capture_replaces_the_old(impl: Adapter, state: str) -> None:
+    """After reset() a new capture is accepted, and replays run its work and none of the old."""
+    old, new = Counter(impl), Counter(impl, step=7.0)
+    graph = graph_in_state(impl, state, old)
+    graph.reset()
+    expect_no_raise("a graph that was reset takes a new capture", lambda: capture_into(impl, graph, new.body))
+    new.expect_runs(0, "a capture runs nothing")
+    replay(impl, graph, 3)
+    old.expect_runs(runs_so_far(state), "a replay after reset() and a new capture runs none of the old work")
+    new.expect_runs(3, "a replay after reset() and a new capture runs the new work")
+
+
+@requirement("reset.recapture")
+@EACH_MODE
+def test_new_capture_may_differ_in_shape_and_dtype(impl: Adapter, *, keep_graph: bool | None) -> None:
+    """Shapes and dtypes of a capture after reset() owe nothing to the one before."""
+    graph = impl.new_graph(keep_graph)
+    for dtype, shape in (
+        (torch.float32, (37,)),
+        (torch.int64, (3, 5)),
+        (torch.float16, (2, 3, 7)),
+        (torch.float32, (1,)),
+    ):
+        x = impl.full(shape, 1, dtype)
+        out = capture_into(impl, graph, partial(torch.add, x, x, alpha=2))
+        for value in (2, -4):
+            x.fill_(value)
+            out.fill_(99)
+            replay(impl, graph)
+            expect_equal(impl, out, value * 3, f"a capture of {shape} {dtype} after reset() replays like any other")
+        graph.reset()
+
+
+@requirement("reset.keeps-mode")
+def test_kept_mode_survives_reset(impl: Adapter) -> None:
+    """keep_graph=True holds for the capture after reset(): the user may instantiate it."""
+    graph, _ = captured(impl, Counter(impl).body, keep_graph=True)
+    for step in (2.0, 3.0):
+        counter = Counter(impl, step=step)
+        graph.reset()
+        capture_into(impl, graph, counter.body)
+        expect_no_raise("keep_graph=True survives reset(), so instantiate() works", graph.instantiate)
+        replay(impl, graph, 2)
+        counter.expect_runs(2, "each replay runs the captured work once")
+
+
+@requirement("reset.keeps-mode")
+def test_unkept_mode_survives_reset(impl: Adapter) -> None:
+    """keep_graph=False holds for the capture after reset(): it replays at once, the user cannot instantiate it."""
+    graph, _ = captured(impl, Counter(impl).body, keep_graph=False)
+    graph.reset()
+    counter = Counter(impl, step=2.0)
+    capture_into(impl, graph, counter.body)
+    replay(impl, graph, 2)
+    counter.expect_runs(2, "keep_graph=False survives reset(), so the capture replays at once")
+    expect_raises("keep_graph=False survives reset(), so instantiate() is refused", graph.instantiate)
+
+
+@requirement("reset.keeps-mode-handles")
+@pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+def test_mode_decides_about_handles_after_reset(impl: Adapter, *, keep_graph: bool) -> None:
+    """After reset() and a new capture each handle is there, or not, as the mode says."""
+    graph, _ = captured(impl, Counter(impl).body, keep_graph=keep_graph)
+    replay(impl, graph)
+    graph.reset()
+    capture_into(impl, graph, Counter(impl).body)
+    if keep_graph:
+        expect_no_raise("keep_graph=True survives reset(): the template is kept", lambda: impl.raw_graph(graph))
+        expect_raises("keep_graph=True survives reset(): nothing is instantiated yet", lambda: impl.raw_exec(graph))
+    else:
+        expect_raises("keep_graph=False survives reset(): the template is gone", lambda: impl.raw_graph(graph))
+        expect_no_raise("keep_graph=False survives reset(): the executable is there", lambda: impl.raw_exec(graph))
+
+
+@requirement("reset.recapture-into-given-pool")
+@EACH_MODE
+def test_recapture_into_a_given_pool(impl: Adapter, *, keep_graph: bool | None) -> None:
+    """A capture after reset() may share the pool of another graph; both graphs then replay rightly."""
+    x = impl.full(37, 0.0)
+    other, other_out = captured(impl, lambda: x + 10)
+    graph, _ = captured(impl, lambda: x + 1, keep_graph=keep_graph)
+    graph.reset()
+    out = expect_no_raise(
+        "a capture after reset() takes a pool", lambda: capture_into(impl, graph, lambda: x + 2, pool=other.pool())
+    )
+    expect(graph.pool() == other.pool(), "a graph names the pool it was given", f"{graph.pool()} not {other.pool()}")
+    for value in (1.0, 5.0, -2.0):
+        x.fill_(value)
+        out.fill_(99.0)
+        other_out.fill_(99.0)
+        replay(impl, graph)
+        replay(impl, other)
+        expect_equal(impl, out, value + 2, "a graph captured again into a shared pool computes its own result")
+        expect_equal(impl, other_out, value + 10, "the graph that the pool is shared with computes its own result")
+
+
+@requirement("reset.outputs-stay-theirs")
+def test_new_capture_leaves_old_outputs_alone(impl: Adapter) -> None:
+    """Live outputs of a deleted capture are not written by the capture that follows in the same object."""
+    x = impl.full((3, 5), 6.0)
+    graph, old = captured(impl, lambda: x * 2)
+    replay(impl, graph)
+    graph.reset()
+    new = capture_into(impl, graph, lambda: x * 3)
+    for value in (1.0, -1.0, 4.0):
+        x.fill_(value)
+        new.fill_(99.0)
+        replay(impl, graph)
+        expect_equal(impl, new, value * 3, "a replay computes the new work")
+        expect_equal(impl, old, 12.0, "a live output of the deleted graph keeps its values")
+
+
+@requirement("reset.recapture-pool-token")
+def test_pool_token_after_reset_is_recorded(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Whether a capture after reset() gets a pool of another name is recorded, not judged."""
+    graph, _ = captured(impl, Counter(impl).body)
+    before = graph.pool()
+    graph.reset()
+    capture_into(impl, graph, Counter(impl).body)
+    observe("pool token after reset and recapture", "the same" if graph.pool() == before else "another")
+
+
+@requirement("reset.recapture")
+@EACH_MODE
+def test_many_cycles(impl: Adapter, *, keep_graph: bool | None) -> None:
+    """Thirty rounds of capture, replay and reset in one object each run their own work."""
+    x = impl.full(37, 0.0)
+    graph = impl.new_graph(keep_graph)
+    for turn in range(30):
+        out = capture_into(impl, graph, partial(torch.add, x, turn))
+        for value in (1.0, 2.0):
+            x.fill_(value)
+            out.fill_(-1.0)
+            replay(impl, graph)
+            expect_equal(impl, out, value + turn, f"capture number {turn + 1} replays its own work")
+        graph.reset()

@@ -1,0 +1,1 @@
+"""The documented members of the class and the arguments that they take."""

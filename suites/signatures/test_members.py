@@ -1,0 +1,129 @@
+"""The documented methods exist, on the class and on its instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.registry import requirement
+from suites.common import captured, replay, side_stream
+from suites.signatures.programs import expect_member
+
+
+@pytest.mark.parametrize("name", ["capture_begin", "capture_end", "replay"])
+@requirement("signatures.core-members")
+def test_core(impl: Adapter, name: str) -> None:
+    """Capture and replay."""
+    expect_member(impl, name)
+
+
+@requirement("signatures.pool-member")
+def test_pool(impl: Adapter) -> None:
+    """The memory pool's token."""
+    expect_member(impl, "pool")
+
+
+@requirement("signatures.reset-member")
+def test_reset(impl: Adapter) -> None:
+    """Deleting the held graph."""
+    expect_member(impl, "reset")
+
+
+@requirement("signatures.reset-elsewhere")
+def test_reset_elsewhere(impl: Adapter) -> None:
+    """Deleting the held graph, where the class's own page is silent."""
+    expect_member(impl, "reset")
+
+
+@requirement("signatures.instantiate-member")
+def test_instantiate(impl: Adapter) -> None:
+    """Making the executable."""
+    expect_member(impl, "instantiate")
+
+
+@requirement("signatures.raw-graph-member")
+def test_raw_graph(impl: Adapter) -> None:
+    """The template's handle."""
+    expect_member(impl, "raw_xpu_graph" if impl.dialect == "xpu" else "raw_cuda_graph")
+
+
+@requirement("signatures.raw-exec-member")
+def test_raw_exec(impl: Adapter) -> None:
+    """The executable's handle."""
+    expect_member(impl, "raw_xpu_graph_exec" if impl.dialect == "xpu" else "raw_cuda_graph_exec")
+
+
+@pytest.mark.parametrize("name", ["enable_debug_mode", "debug_dump"])
+@requirement("signatures.debug-members")
+def test_debug(impl: Adapter, name: str) -> None:
+    """Dumping the graph."""
+    expect_member(impl, name)
+
+
+@requirement("signatures.graph-data-member")
+def test_graph_data(impl: Adapter) -> None:
+    """The graph's nodes as data."""
+    expect_member(impl, "get_graph_data")
+
+
+@pytest.mark.parametrize("name", ["register_capture_end_hook", "register_post_instantiate_hook"])
+@requirement("signatures.hook-members")
+def test_hooks(impl: Adapter, name: str) -> None:
+    """Registering hooks."""
+    expect_member(impl, name)
+
+
+@pytest.mark.parametrize("name", ["capture_end_pre", "capture_end_post"])
+@requirement("signatures.capture-phase-members")
+def test_capture_phases(impl: Adapter, name: str) -> None:
+    """Ending a capture in two phases."""
+    expect_member(impl, name)
+
+
+@requirement("signatures.pools-member")
+def test_pools(impl: Adapter) -> None:
+    """The tokens of all retained pools."""
+    expect_member(impl, "pools")
+
+
+@requirement("signatures.no-arguments")
+def test_calls_without_arguments(impl: Adapter) -> None:
+    """capture_begin, capture_end and replay are called with nothing but the graph."""
+    x = impl.full(37, 0.0)
+    graph = impl.new_graph()
+    with side_stream(impl):
+        expect_no_raise("capture_begin needs no argument", graph.capture_begin)
+        try:
+            x.add_(1.0)
+            expect_no_raise("capture_end needs no argument", graph.capture_end)
+        except BaseException:
+            impl.abort_capture(graph)
+            raise
+    for _ in range(3):
+        expect_no_raise("replay needs no argument", graph.replay)
+    expect_equal(impl, x, 3.0, "a graph captured without arguments replays its work")
+
+
+@requirement("signatures.subclass")
+def test_subclass(impl: Adapter) -> None:
+    """A subclass that adds a method works like the class."""
+    derived: Any = type("Derived", (impl.graph_class,), {"answer": lambda _self: 42})
+    graph = expect_no_raise("a subclass is constructed like the class", derived)
+    x = impl.full(37, 0.0)
+    with impl.capture(graph):
+        x.add_(1.0)
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 3.0, "a graph of a subclass captures and replays")
+    expect(graph.answer() == 42, "a subclass keeps its own methods", "another result")
+
+
+@requirement("signatures.no-arguments")
+def test_calls_with_the_context_manager(impl: Adapter) -> None:
+    """A graph alone is enough for a capture with the context manager."""
+    x = impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: x.add_(2.0))
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 6.0, "a graph captured without arguments replays its work")
