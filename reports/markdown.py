@@ -1,0 +1,150 @@
+"""The report as Markdown, for places that show text: a pull request, a mail, a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from conformance.record import TestResult
+from reports.model import Absence, Cell, Column, Counts, Finding, Report
+from reports.words import OBSERVATIONS, Word, seconds, visible
+
+
+def to_markdown(report: Report) -> str:
+    """The page."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    several = len(report.columns) > 1
+    yield f"# {_text(report.title)}"
+    for notice in report.notices:
+        yield from ("", f"> **Note.** {_text(notice)}")
+    for column in report.columns:
+        yield from _column(column)
+    yield from ("", "## Failures")
+    for finding in report.findings:
+        yield from _finding(finding, several=several)
+    if not report.findings:
+        yield from ("", "None.")
+    yield from ("", "## Requirements")
+    for area in report.areas:
+        yield from ("", f"### {_text(area.name)}", "")
+        yield from _table(
+            ("Requirement", "Level", *(_text(column.label) if several else "Verdict" for column in report.columns)),
+            (
+                (
+                    f"{_code(row.requirement.id)}<br>{_text(row.requirement.text)}",
+                    _text(row.requirement.level),
+                    *(_cell(cell) for cell in row.cells),
+                )
+                for row in area.rows
+            ),
+        )
+    yield from ("", "## Observations", "", OBSERVATIONS, "")
+    for one in report.observations:
+        where = f" on {_text(one.column.label)}" if several else ""
+        values = [f"{_text(name)} = {_text(value)}" for name, value in one.values]
+        said = "; ".join([*values, _text(one.note)] if one.note else values)
+        yield f"- {_code(one.title)}{where}: {_text(one.text)} {said} ({_code(one.test)})"
+    if not report.observations:
+        yield "None."
+    for heading, absences in (("Not supported", report.unsupported), ("Not applicable", report.not_applicable)):
+        yield from ("", f"## {heading}", "")
+        yield from _absences(absences, several=several)
+
+
+def _column(column: Column) -> Iterator[str]:
+    claim = column.claim
+    yield from ("", f"## {_text(column.label)}", "")
+    yield f"**{claim.symbol} {_text(claim.headline)}** {_text(claim.detail)}"
+    yield from ("", f"- Scored requirements: {_counts(column.scored)}", f"- Tests: {_counts(column.tests)}", "")
+    yield from _table(("What", "Value"), ((_text(name), _text(value)) for name, value in column.facts))
+    for heading, items in (("Declared capabilities", column.capabilities), ("Environment", column.environment)):
+        listed = "; ".join(f"{_text(name)} {_text(value)}" for name, value in items)
+        yield from ("", f"{heading}: {listed or 'none'}")
+
+
+def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
+    requirement = finding.requirement
+    where = f" on {_text(finding.column.label)}" if several else ""
+    yield from ("", f"### {_word(finding.word)}: {_code(finding.title)}{where}", "")
+    if requirement is not None:
+        yield f"{_text(requirement.level.upper())}: {_text(requirement.text)}"
+        yield from ("", f"Documented in {_text('; '.join(requirement.documents))}, since {_text(requirement.since)}.")
+    else:
+        yield "This test decides no requirement that is scored here."
+    for test in finding.tests:
+        yield from _test(test)
+    if finding.others:
+        others = ", ".join(f"{_code(test.test)} {_text(test.verdict.value)}" for test in finding.others)
+        yield from ("", f"Other tests of this requirement: {others}")
+
+
+def _test(test: TestResult) -> Iterator[str]:
+    yield from ("", f"{_code(test.test)}: {test.verdict.value} in {_text(test.phase)}, {seconds(test.duration_s)}")
+    if test.promise:
+        yield from ("", f"Promised: {_text(test.promise)}")
+    if test.seen:
+        yield from ("", "Seen:", "", *_block(test.seen))
+    if test.message and not (test.promise and test.seen):
+        yield from ("", *_block(test.message))
+    if test.left_behind:
+        yield from ("", f"Left behind: {_text(test.left_behind)}")
+    if test.frames:
+        yield from ("", "Frames inside the implementation:", "", *_block("\n".join(test.frames)))
+    if test.command:
+        yield from ("", "Run again:", "", *_block(test.command))
+
+
+def _absences(absences: Sequence[Absence], *, several: bool) -> Iterator[str]:
+    for one in absences:
+        where = f" on {_text(one.column.label)}" if several else ""
+        yield f"- {_code(one.requirement.id)}{where}: {_text(one.reason)}"
+    if not absences:
+        yield "None."
+
+
+def _cell(cell: Cell) -> str:
+    return _word(cell.word) + (f"<br>{_text(cell.note)}" if cell.note else "")
+
+
+def _word(word: Word) -> str:
+    return f"{_text(word.symbol)} {word.text}"
+
+
+def _counts(counts: Counts) -> str:
+    return ", ".join(f"{_text(word.symbol)} {count} {word.text}" for word, count in counts) or "none"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _text(value: object) -> str:
+    """`value` on one line, with all that Markdown or HTML would act on made literal."""
+    line = " ".join(visible(value).split())
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#~!])", r"\\\1", line)
+
+
+def _code(value: object) -> str:
+    """`value` as a code span, one line; a pipe would end a table's cell even there."""
+    line = " ".join(visible(value).split()).replace("|", "¦")
+    fence = "`" * (_longest_run(line) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _block(value: object) -> list[str]:
+    """`value` as a fenced block, with a fence that nothing inside can close."""
+    text = visible(value)
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return [fence, *text.split("\n"), fence]
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

@@ -1,0 +1,409 @@
+"""What a report shows, computed once from the records, so that every page says the same.
+
+Nothing is judged or counted here: verdicts and counts are `conformance.record.Record.assessment`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from conformance.record import Record, TestResult
+from conformance.verdicts import RunVerdict, Verdict
+from reports.words import NOT_APPLICABLE, RECORDED, UNKNOWN, UNTESTABLE, VERDICTS, WORDS, Word, seconds
+
+if TYPE_CHECKING:
+    from conformance.registry import Requirement
+
+Pairs = tuple[tuple[str, str], ...]
+Counts = tuple[tuple[Word, int], ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The verdict of a run in words."""
+
+    kind: Literal["holds", "fails", "incomplete"]
+    symbol: str
+    headline: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """One record: an implementation and its run.
+
+    Attributes:
+        label: the implementation's name, made unique among the columns.
+        anchor: an HTML id for it.
+        facts: what was run on what, as names and values.
+        capabilities: each declared or asked-for capability and what is declared of it.
+        scored: how many scored requirements have each verdict.
+        tests: how many tests have each verdict.
+    """
+
+    label: str
+    anchor: str
+    claim: Claim
+    facts: Pairs
+    capabilities: Pairs
+    environment: Pairs
+    scored: Counts
+    tests: Counts
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One requirement that one implementation does not meet, or a test that went wrong outside of all requirements."""
+
+    anchor: str
+    column: Column
+    word: Word
+    requirement: Requirement | None
+    tests: tuple[TestResult, ...]
+    others: tuple[TestResult, ...]
+
+    @property
+    def title(self) -> str:
+        return self.requirement.id if self.requirement is not None else self.tests[0].test
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A requirement's verdict on one implementation, why in a few words, and where to read more."""
+
+    column: Column
+    word: Word
+    note: str = ""
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A requirement and its verdicts."""
+
+    anchor: str
+    requirement: Requirement
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class AreaRows:
+    """The rows of one area."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one test noted of a thing that the documents leave open."""
+
+    column: Column
+    title: str
+    text: str
+    test: str
+    values: Pairs
+    note: str
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A requirement that an implementation is not held to, and why."""
+
+    column: Column
+    requirement: Requirement
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is shown."""
+
+    title: str
+    notices: tuple[str, ...]
+    columns: tuple[Column, ...]
+    findings: tuple[Finding, ...]
+    areas: tuple[AreaRows, ...]
+    observations: tuple[Observation, ...]
+    unsupported: tuple[Absence, ...]
+    not_applicable: tuple[Absence, ...]
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The words that occur in the table, worst first."""
+        present = {cell.word for area in self.areas for row in area.rows for cell in row.cells}
+        return tuple(word for word in WORDS if word in present)
+
+
+def build(records: Sequence[Record]) -> Report:
+    """Make the report of one or more records."""
+    anchors = _Anchors()
+    labels = _labels(records)
+    columns = tuple(_column(record, label, anchors) for record, label in zip(records, labels, strict=True))
+    runs = tuple(zip(columns, records, strict=True))
+    several = len(runs) > 1
+    findings = tuple(one for column, record in runs for one in _findings(column, record, anchors, several=several))
+    return Report(
+        title="Graph capture conformance: " + (f"{len(runs)} implementations" if several else labels[0]),
+        notices=_notices(runs),
+        columns=columns,
+        findings=findings,
+        areas=_areas(runs, findings, anchors),
+        observations=tuple(one for column, record in runs for one in _observations(column, record)),
+        unsupported=tuple(one for column, record in runs for one in _unsupported(column, record)),
+        not_applicable=tuple(
+            Absence(column, entry, _why_not_applicable(entry, record))
+            for column, record in runs
+            for entry in record.header.requirements
+            if entry.id in record.assessment.not_applicable
+        ),
+    )
+
+
+class _Anchors:
+    """HTML ids: readable, valid whatever a record contains, and each given once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def make(self, *parts: str) -> str:
+        wanted = anchor = re.sub(r"[^A-Za-z0-9._]+", "-", "-".join(parts)).strip("-")
+        number = 1
+        while anchor in self._taken:
+            number += 1
+            anchor = f"{wanted}-{number}"
+        self._taken.add(anchor)
+        return anchor
+
+
+def _labels(records: Sequence[Record]) -> list[str]:
+    """The shortest names that tell the columns apart."""
+    headers = [record.header for record in records]
+    attempts = (
+        [header.implementation for header in headers],
+        [f"{header.implementation} {header.revision}" for header in headers],
+        [f"{header.implementation} {header.revision} ({header.dialect})" for header in headers],
+        [f"{record.header.implementation} ({record.path.stem})" for record in records],
+    )
+    for labels in attempts:
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"{header.implementation} #{number}" for number, header in enumerate(headers, 1)]
+
+
+# -- one run ----------------------------------------------------------------------------------------------------------
+
+
+def _column(record: Record, label: str, anchors: _Anchors) -> Column:
+    header = record.header
+    asked = [entry.capability for entry in header.requirements if entry.capability is not None]
+    options = [f"{name}={_plain(value)}" for name, value in header.options.items() if value not in (None, False, "")]
+    duration = seconds(record.footer.duration_s) if record.footer is not None else "unknown: the run was cut short"
+    facts = [
+        ("implementation", header.implementation),
+        ("dialect", header.dialect),
+        ("revision", f"PyTorch {header.revision}"),
+        ("started", header.started_at),
+        ("duration", duration),
+        ("options", " ".join(options) or "none"),
+        ("kit", header.kit_version),
+        ("suite digest", header.suite_digest),
+        ("record", record.path.name),
+    ]
+    return Column(
+        label=label,
+        anchor=anchors.make("run", label),
+        claim=_claim(record),
+        facts=tuple(facts),
+        capabilities=tuple(
+            (name, ("yes" if header.capabilities[name] else "no") if name in header.capabilities else "unstated")
+            for name in dict.fromkeys([*header.capabilities, *asked])
+        ),
+        environment=tuple((name, str(value)) for name, value in header.environment.items()),
+        scored=_counts(record.assessment.scored.items()),
+        tests=_counts(record.assessment.tests.items()),
+    )
+
+
+def _counts(items: Iterable[tuple[Verdict, int]]) -> Counts:
+    given = dict(items)
+    return tuple((word, given[verdict]) for verdict, word in VERDICTS.items() if verdict in given)
+
+
+def _claim(record: Record) -> Claim:
+    assessment, header = record.assessment, record.header
+    scored, total = assessment.scored, sum(assessment.scored.values())
+    unmet = sum(count for verdict, count in scored.items() if verdict.rejects)
+    asked = f"{_number(total, 'scored requirement')} of revision {header.revision} for the {header.dialect} dialect"
+    if not record.complete:
+        so_far = f" Until then, {_number(unmet, 'requirement')} had not been met." if unmet else ""
+        return Claim("incomplete", "?", "Incomplete record: no claim.", _where_it_ended(record) + so_far)
+    if assessment.verdict is RunVerdict.FAIL:
+        detail = f"{unmet} of {asked} {'is' if unmet == 1 else 'are'} not met." if unmet else "A test crashed or hung."
+        return Claim("fails", "✗", "The claim does not hold.", detail)
+    if assessment.verdict is RunVerdict.ERROR:
+        broken = _number(assessment.tests.get(Verdict.ERROR, 0), "test")
+        return Claim("incomplete", "!", "No claim: the kit failed.", f"{broken} could not be carried out.")
+    if assessment.verdict is RunVerdict.INCOMPLETE:
+        why = "Something planned did not run or was skipped."
+        return Claim("incomplete", "?", "No claim: the run is incomplete.", why)
+    if assessment.verdict is RunVerdict.PARTIAL:
+        left = _number(scored.get(Verdict.NOT_RUN, 0), "scored requirement")
+        why = f"What was run passed; {left} stayed undecided."
+        return Claim("incomplete", "?", "No claim: only a part was run.", why)
+    apart = [
+        f"{scored[verdict]} {word}"
+        for verdict, word in ((Verdict.WAIVED, "waived"), (Verdict.UNSUPPORTED, "behind a feature declared absent"))
+        if verdict in scored
+    ]
+    return Claim("holds", "✓", "The claim holds.", f"All {asked} are met" + _apart_from(apart) + ".")
+
+
+def _where_it_ended(record: Record) -> str:
+    if record.footer is not None:
+        return "The run ended before every planned test had a result."
+    if record.died_in is not None:
+        return f"The run died in {record.died_in}."
+    if record.started:
+        return f"The record ends after {record.started[-1]}, before the run said that it was over."
+    return "The record ends before the first test."
+
+
+def _apart_from(exceptions: Sequence[str]) -> str:
+    return ", apart from " + " and ".join(exceptions) if exceptions else ""
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _notices(runs: Sequence[tuple[Column, Record]]) -> tuple[str, ...]:
+    notices = []
+    if len({record.header.suite_digest for _, record in runs}) > 1:
+        notices.append("The records come from different suites: a requirement may not have been tested alike in each.")
+    for column, record in runs:
+        footer = record.footer
+        if footer is not None and dict(footer.counts) != {str(key): n for key, n in record.assessment.tests.items()}:
+            notices.append(f"{column.label}: the counts that the record ends with are not those of its results.")
+    return tuple(notices)
+
+
+# -- what went wrong --------------------------------------------------------------------------------------------------
+
+
+def _wrong(verdict: Verdict) -> bool:
+    return verdict.rejects or verdict is Verdict.ERROR
+
+
+def _judged_wrong(requirement: Requirement, verdict: Verdict) -> bool:
+    # What the documents leave open cannot fail; a crash or a hang is wrong whatever they leave open.
+    return _wrong(verdict) and (requirement.scored or verdict is not Verdict.FAIL)
+
+
+def _findings(column: Column, record: Record, anchors: _Anchors, *, several: bool) -> list[Finding]:
+    prefix = ("failure", column.label) if several else ("failure",)
+    verdicts = record.assessment.requirements
+    known = [entry for entry in record.header.requirements if entry.id in verdicts]
+    wrong = [entry for entry in known if _judged_wrong(entry, verdicts[entry.id])]
+    # What is documented comes before advice; the kit's own errors say the least of the implementation.
+    wrong.sort(key=lambda entry: (verdicts[entry.id] is Verdict.ERROR, entry.level != "must"))
+    findings = []
+    for entry in wrong:
+        mine = [result for result in record.results if entry.id in result.requirements]
+        findings.append(
+            Finding(
+                anchor=anchors.make(*prefix, entry.id),
+                column=column,
+                word=VERDICTS[verdicts[entry.id]],
+                requirement=entry,
+                tests=tuple(result for result in mine if _wrong(result.verdict)),
+                others=tuple(result for result in mine if not _wrong(result.verdict)),
+            )
+        )
+    shown = {result.test for finding in findings for result in finding.tests}
+    left_open = {entry.id for entry in known if not entry.scored}
+    for result in record.results:
+        noted = result.verdict is Verdict.FAIL and left_open.intersection(result.requirements)
+        if _wrong(result.verdict) and result.test not in shown and not noted:
+            anchor = anchors.make(*prefix, result.test)
+            findings.append(Finding(anchor, column, VERDICTS[result.verdict], None, (result,), ()))
+    return findings
+
+
+# -- every requirement ------------------------------------------------------------------------------------------------
+
+
+def _areas(
+    runs: Sequence[tuple[Column, Record]], findings: Sequence[Finding], anchors: _Anchors
+) -> tuple[AreaRows, ...]:
+    entries: dict[str, Requirement] = {}
+    for _, record in runs:
+        for entry in record.header.requirements:
+            entries.setdefault(entry.id, entry)
+    by_place = {(one.column.anchor, one.requirement.id): one for one in findings if one.requirement is not None}
+    areas: dict[str, list[Row]] = {}
+    for entry in entries.values():
+        cells = tuple(_cell(entry, column, record, by_place.get((column.anchor, entry.id))) for column, record in runs)
+        areas.setdefault(entry.area, []).append(Row(anchors.make("requirement", entry.id), entry, cells))
+    return tuple(AreaRows(name, tuple(rows)) for name, rows in areas.items())
+
+
+def _cell(entry: Requirement, column: Column, record: Record, finding: Finding | None) -> Cell:
+    assessment = record.assessment
+    verdict = assessment.requirements.get(entry.id)
+    if verdict is None:
+        if entry.id in assessment.not_applicable:
+            return Cell(column, NOT_APPLICABLE)
+        if entry.id in assessment.untestable:
+            return Cell(column, UNTESTABLE, entry.untestable or "")
+        return Cell(column, UNKNOWN)
+    if entry.level == "may" and verdict in (Verdict.PASS, Verdict.FAIL):
+        return Cell(column, RECORDED)
+    note = _reason(entry, record, verdict) if verdict in (Verdict.WAIVED, Verdict.SKIPPED) else ""
+    return Cell(column, VERDICTS[verdict], note, finding)
+
+
+def _reason(entry: Requirement, record: Record, verdict: Verdict) -> str:
+    """What the tests of `entry` with that verdict say, each message once."""
+    messages = [one.message for one in record.results if entry.id in one.requirements and one.verdict is verdict]
+    return "; ".join(dict.fromkeys(str(message) for message in messages if message))
+
+
+# -- what is not judged -----------------------------------------------------------------------------------------------
+
+
+def _observations(column: Column, record: Record) -> Iterable[Observation]:
+    left_open = {entry.id: entry for entry in record.header.requirements if entry.level == "may"}
+    for result in record.results:
+        mine = [left_open[identity] for identity in result.requirements if identity in left_open]
+        note = (result.seen or result.message) if mine and result.verdict is Verdict.FAIL else ""
+        if not result.observations and not note:
+            continue
+        title = mine[0].id if mine else ", ".join(result.requirements) or result.test
+        values = tuple((name, _plain(value)) for name, value in result.observations.items())
+        yield Observation(column, title, mine[0].text if mine else "", result.test, values, note)
+
+
+def _unsupported(column: Column, record: Record) -> Iterable[Absence]:
+    declared = record.header.capabilities
+    for entry in record.header.requirements:
+        if record.assessment.requirements.get(entry.id) is not Verdict.UNSUPPORTED:
+            continue
+        if entry.capability is not None and declared.get(entry.capability) is False:
+            yield Absence(column, entry, f"{entry.capability} is declared absent")
+        else:
+            yield Absence(column, entry, _reason(entry, record, Verdict.UNSUPPORTED) or "no reason was recorded")
+
+
+def _why_not_applicable(entry: Requirement, record: Record) -> str:
+    if record.header.dialect not in entry.dialects:
+        return f"holds for {', '.join(entry.dialects)}, not for {record.header.dialect}"
+    return f"documented since {entry.since}, after the claimed revision {record.header.revision}"

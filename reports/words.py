@@ -1,0 +1,67 @@
+"""How verdicts look in words and symbols, and how text of unknown origin is made safe to read."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from conformance.verdicts import Verdict
+
+Tone = Literal["pass", "bad", "odd", "calm"]
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a cell of a report says: never by colour alone, so each tone comes with a symbol and a text."""
+
+    key: str
+    symbol: str
+    text: str
+    tone: Tone
+
+
+VERDICTS: dict[Verdict, Word] = {
+    Verdict.FAIL: Word("fail", "✗", "fail", "bad"),
+    Verdict.CRASH: Word("crash", "✸", "crash", "bad"),
+    Verdict.TIMEOUT: Word("timeout", "◷", "timeout", "bad"),
+    Verdict.ERROR: Word("error", "!", "kit error", "odd"),
+    Verdict.NOT_RUN: Word("not_run", "?", "not run", "odd"),
+    Verdict.SKIPPED: Word("skipped", "»", "skipped", "odd"),
+    Verdict.WAIVED: Word("waived", "~", "waived", "odd"),
+    Verdict.UNSUPPORTED: Word("unsupported", "∅", "unsupported", "calm"),
+    Verdict.PASS: Word("pass", "✓", "pass", "pass"),
+}
+RECORDED = Word("recorded", "○", "recorded", "calm")
+UNTESTABLE = Word("untestable", "·", "untestable", "calm")
+NOT_APPLICABLE = Word("not_applicable", "-", "not applicable", "calm")
+UNKNOWN = Word("unknown", "·", "not in this suite", "calm")
+
+#: Worst first: the order of counts, bars and filters.
+WORDS: tuple[Word, ...] = (*VERDICTS.values(), RECORDED, UNTESTABLE, NOT_APPLICABLE, UNKNOWN)
+
+#: What stands above the observations.
+OBSERVATIONS = "What the documents leave to the implementation: recorded, never judged."
+
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def visible(value: object) -> str:
+    r"""`value` as text in which nothing is hidden: control, direction and surrogate characters become ``\uXXXX``.
+
+    A record may carry whatever a broken backend printed; such characters could end a line of a table, turn the
+    direction of the page or make it impossible to encode.
+    """
+    text = str(value).replace("\r\n", "\n").replace("\t", "    ")
+    return "".join(
+        f"\\u{ord(letter):04x}" if letter != "\n" and unicodedata.category(letter) in _INVISIBLE else letter
+        for letter in text
+    )
+
+
+def seconds(value: float) -> str:
+    """A duration for a person: ``3.2 s``, ``4 min 05 s``."""
+    minutes, rest = divmod(round(value), 60)
+    if not minutes:
+        return f"{value:.1f} s"
+    return f"{minutes} min {rest:02d} s"

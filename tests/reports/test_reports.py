@@ -1,0 +1,386 @@
+"""What a report shows, and what it never lets through."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from conformance.errors import ConformanceError, ExitStatus
+from conformance.record import Record
+from conformance.verdicts import Verdict
+from reports import write
+from reports.model import build
+from reports.words import VERDICTS, seconds, visible
+from tests.reports.samples import BAD, GOOD, REQUIREMENTS, result, sample
+
+VOID = {"meta", "br", "input", "link", "img", "hr", "base"}
+
+
+class Page(HTMLParser):
+    """A parsed page; every tag must be closed by its own end tag."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.raw = text
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] not in ("style", "script"):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        """What a reader sees, spaces run together."""
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def ids(self) -> list[str]:
+        return [attributes["id"] for _, attributes in self.tags if "id" in attributes]
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Callable[..., tuple[Page, str]]:
+    """Report on records and return the HTML, parsed, and the Markdown."""
+
+    def make(*records: Record) -> tuple[Page, str]:
+        html, markdown = write([record.path for record in records], tmp_path / "out")
+        assert (html.name, markdown.name) == ("report.html", "report.md")
+        return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
+
+    return make
+
+
+def in_both(pages: tuple[Page, str], *texts: str) -> None:
+    page, markdown = pages
+    plain = " ".join(re.sub(r"[\\`*|]", "", markdown).split())
+    for text in texts:
+        assert text in page.text, text
+        assert text in plain, text
+
+
+def test_good_run_holds(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    made = pages(sample(tmp_path / "good.jsonl"))
+    in_both(
+        made,
+        "The claim holds.",
+        "All 5 scored requirements of revision 2.14 for the cuda dialect are met, apart from 1 waived and 1 behind a",
+        "sample.Graph",
+        "sample device",
+        "0123abcd",
+        "2030-01-02T03:04:05Z",
+        "1 min 23 s",
+        "isolate=true",
+        "capture_modes is declared absent",
+        "known until 2030-01-01",
+        "no thermometer",
+        '["b", "a"]',
+        "documented since 2.15, after the claimed revision 2.14",
+        "holds for xpu, not for cuda",
+    )
+
+
+def test_failures_say_all_that_is_needed(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    page, markdown = made = pages(sample(tmp_path / "bad.jsonl", BAD))
+    in_both(
+        made,
+        "The claim does not hold.",
+        "2 of 5 scored requirements",
+        "With keep_graph=True the template stays valid after capture_end.",
+        "Documented in torch.cuda.CUDAGraph: keep_graph; torch.cuda.CUDAGraph: raw_cuda_graph, since 2.8.",
+        "a null handle",
+        "backend/graph.py:12 in capture_end",
+        'pytest "suites/keep.py::test_outlives" --impl=sample',
+        "killed by SIGSEGV",
+        "suites/keep.py::test_more",
+    )
+    assert page.ids.index("failure-keep-graph.template-outlives-capture-end") < page.ids.index("failure-replay.twice")
+    assert page.ids.index("failure-replay.twice") < page.ids.index("requirements")
+    assert markdown.index("## Failures") < markdown.index("## Requirements")
+
+
+def test_every_requirement_stands_in_the_table_by_area(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    page, markdown = pages(sample(tmp_path / "bad.jsonl", BAD))
+    rows = {row["id"]: row for row in page.all("tr") if "data-verdicts" in row}
+    assert set(rows) == {f"requirement-{entry.id}" for entry in REQUIREMENTS}
+    seen = {key.removeprefix("requirement-"): row["data-verdicts"] for key, row in rows.items()}
+    assert seen == {
+        "keep-graph.template-outlives-capture-end": "fail",
+        "keep-graph.late": "not_applicable",
+        "replay.reads-now": "pass",
+        "replay.twice": "crash",
+        "replay.order": "recorded",
+        "replay.thermal": "untestable",
+        "modes.relaxed": "unsupported",
+        "modes.waived": "waived",
+        "modes.xpu": "not_applicable",
+    }
+    for area in ("keep-graph", "replay", "modes"):
+        assert f"### {area}" in markdown
+
+
+@pytest.mark.parametrize("results", [GOOD, BAD, GOOD[:3]], ids=["good", "bad", "partial"])
+def test_counts_are_those_of_the_assessment(tmp_path: Path, results: tuple[object, ...]) -> None:
+    record = sample(tmp_path / "run.jsonl", results)  # type: ignore[arg-type]
+    report = build([record])
+    (column,) = report.columns
+    assert dict(column.scored) == {VERDICTS[verdict]: n for verdict, n in record.assessment.scored.items()}
+    assert dict(column.tests) == {VERDICTS[verdict]: n for verdict, n in record.assessment.tests.items()}
+    shown = [
+        cell.word.key for area in report.areas for row in area.rows for cell in row.cells if row.requirement.scored
+    ]
+    assert {word.key: n for word, n in column.scored} == {
+        key: shown.count(key) for key in shown if key != "not_applicable"
+    }
+
+
+def test_counts_are_shown(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    in_both(pages(sample(tmp_path / "bad.jsonl", BAD)), "✸ 1 crash", "✓ 3 pass", "∅ 1 unsupported")
+
+
+def test_record_without_footer_is_never_passed(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    everything_passed = pages(sample(tmp_path / "whole.jsonl", ended=False))
+    in_both(everything_passed, "Incomplete record: no claim.", "The record ends after suites/modes.py::test_waived")
+    assert "The claim holds" not in everything_passed[0].text + everything_passed[1]
+    planned = {one.test: one.requirements for one in BAD}
+    died = sample(tmp_path / "died.jsonl", BAD[:2], planned=planned, ended=False, started=[BAD[2].test])
+    in_both(
+        pages(died),
+        "Incomplete record: no claim.",
+        "The run died in suites/replay.py::test_twice.",
+        "Until then, 1 requirement had not been met.",
+        "? 5 not run",
+        "unknown: the run was cut short",
+    )
+    in_both(pages(sample(tmp_path / "none.jsonl", (), ended=False)), "The record ends before the first test.")
+
+
+def test_cut_off_line_is_incomplete(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    path = sample(tmp_path / "cut.jsonl").path
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[:-20], encoding="utf-8")
+    page, _ = made = _written(path, tmp_path / "out")
+    in_both(made, "Incomplete record: no claim.")
+    assert "The claim holds" not in page.text
+
+
+def _written(path: Path, output: Path) -> tuple[Page, str]:
+    html, markdown = write([path], output)
+    return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "headline"),
+    [
+        ({"narrowed": True}, "No claim: only a part was run."),
+        ({"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.SKIPPED))}, "No claim: the run is incomplete."),
+        ({"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.ERROR))}, "No claim: the kit failed."),
+        ({"planned": {"suites/late.py::test": ("replay.twice",)}}, "Incomplete record: no claim."),
+        ({"results": (*GOOD, result("stray.py::test", (), Verdict.CRASH))}, "The claim does not hold."),
+    ],
+    ids=["narrowed", "skipped", "error", "not-run", "stray-crash"],
+)
+def test_other_verdicts_in_words(
+    tmp_path: Path, pages: Callable[..., tuple[Page, str]], changes: dict[str, object], headline: str
+) -> None:
+    in_both(pages(sample(tmp_path / "run.jsonl", **changes)), headline)  # type: ignore[arg-type]
+
+
+def test_wrong_tests_outside_the_scored_requirements_are_shown(
+    tmp_path: Path, pages: Callable[..., tuple[Page, str]]
+) -> None:
+    stray = result("stray.py::test", (), Verdict.CRASH, message="killed by SIGBUS")
+    open_failed = replace(GOOD[3], verdict=Verdict.FAIL, seen="neither order", observations={})
+    record = sample(tmp_path / "run.jsonl", (*GOOD[:3], open_failed, *GOOD[4:], stray))
+    in_both(pages(record), "killed by SIGBUS", "This test decides no requirement that is scored here.", "neither order")
+    assert [finding.title for finding in build([record]).findings] == ["suites/stray.py::test"]
+
+
+def test_several_records_are_columns(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    records = [
+        sample(tmp_path / "bad.jsonl", BAD),
+        sample(tmp_path / "good.jsonl"),
+        sample(tmp_path / "other.jsonl", implementation="other.Graph", dialect="xpu", suite_digest="ffff"),
+    ]
+    page, markdown = made = pages(*records)
+    labels = ["sample.Graph (bad)", "sample.Graph (good)", "other.Graph (other)"]
+    in_both(made, *labels, "3 implementations", "The records come from different suites")
+    assert [cell["data-label"] for cell in page.all("td") if "data-label" in cell][:3] == labels
+    row = next(row for row in page.all("tr") if row.get("id") == "requirement-replay.twice")
+    assert row["data-verdicts"] == "crash pass"
+    assert "failure-sample.Graph-bad-replay.twice" in page.ids
+    line = next(line for line in markdown.splitlines() if line.startswith("| `replay.twice`"))
+    assert line.endswith("| should | ✸ crash | ✓ pass | ✓ pass |")
+
+
+def test_requirement_that_one_suite_lacks(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    fewer = tuple(entry for entry in REQUIREMENTS if entry.id != "replay.twice")
+    first = sample(tmp_path / "a.jsonl", implementation="a", requirements=fewer)
+    in_both(pages(first, sample(tmp_path / "b.jsonl", implementation="b")), "not in this suite")
+
+
+def test_footer_that_disagrees_is_pointed_out(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    record = sample(tmp_path / "run.jsonl", BAD, footer={"counts": {"pass": 99}, "verdict": "pass"})
+    in_both(pages(record), "the counts that the record ends with are not those of its results", "does not hold")
+
+
+def test_same_records_give_the_same_bytes(tmp_path: Path) -> None:
+    record = sample(tmp_path / "run.jsonl", BAD)
+    first = [path.read_bytes() for path in write([record.path], tmp_path / "a")]
+    assert first == [path.read_bytes() for path in write([record.path], tmp_path / "b")]
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_page_loads_nothing(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    page, _ = pages(sample(tmp_path / "bad.jsonl", BAD))
+    for tag, attributes in page.tags:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base"}
+        assert not {"src", "srcset", "action", "style", "background"} & attributes.keys()
+        assert not any(name.startswith("on") for name in attributes)
+        assert attributes.get("href", "#").startswith("#")
+    assert "url(" not in page.raw
+    assert "@import" not in page.raw
+    assert not re.search(r"https?://", page.raw)
+    (policy,) = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_links_lead_somewhere_and_ids_are_unique(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    page, _ = pages(sample(tmp_path / "a.jsonl", BAD), sample(tmp_path / "b.jsonl", BAD))
+    assert len(set(page.ids)) == len(page.ids)
+    assert {link["href"].removeprefix("#") for link in page.all("a")} <= set(page.ids)
+    assert {label["for"] for label in page.all("label")} <= set(page.ids)
+
+
+def test_filters_are_buttons_with_a_state(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    page, _ = pages(sample(tmp_path / "bad.jsonl", BAD))
+    chips = [button for button in page.all("button") if "data-kind" in button]
+    assert [chip["data-value"] for chip in chips if chip["data-kind"] == "level"] == ["must", "should", "may"]
+    rows = [row["data-verdicts"].split() for row in page.all("tr") if "data-verdicts" in row]
+    offered = {chip["data-value"] for chip in chips if chip["data-kind"] == "verdict"}
+    assert offered == {key for row in rows for key in row}
+    assert all(chip["aria-pressed"] == "false" and chip["type"] == "button" for chip in chips)
+    # Without scripting a filter bar would do nothing, so it is not shown.
+    assert "hidden" in page.all("form")[0]
+
+
+HOSTILE = (
+    "</style></script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&{{ 7*7 }}|`]\x1b[31m\x00\u202e\ud800"
+)
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    requirements = tuple(replace(entry, text=HOSTILE, documents=(HOSTILE,)) for entry in REQUIREMENTS)
+    requirements += (replace(REQUIREMENTS[2], id=HOSTILE, area=HOSTILE),)
+    bad = replace(
+        result(HOSTILE, ("replay.twice", HOSTILE), Verdict.FAIL, observations={HOSTILE: HOSTILE}),
+        phase=HOSTILE,
+        message=HOSTILE,
+        promise=HOSTILE,
+        seen=HOSTILE + "\n```\n" + HOSTILE,
+        left_behind=HOSTILE,
+        frames=(HOSTILE,),
+        warnings=(HOSTILE,),
+        command=HOSTILE,
+    )
+    waived = replace(GOOD[5], message=HOSTILE)
+    record = sample(
+        tmp_path / "run.jsonl",
+        (bad, waived),
+        requirements=requirements,
+        environment={HOSTILE: HOSTILE},
+        options={HOSTILE: HOSTILE},
+        capabilities={HOSTILE: False},
+        implementation=HOSTILE,
+        kit_version=HOSTILE,
+        suite_digest=HOSTILE,
+        started_at=HOSTILE,
+    )
+    page, markdown = pages(record)
+    assert len(page.all("script")) == len(page.all("style")) == 1
+    assert page.all("img") == []
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", identity) for identity in page.ids)
+    assert "{{ 7*7 }}" in page.text
+    for text in (page.raw, markdown):
+        assert not re.search("[\x00\x1b\u202e\ud800]", text)
+    # Outside of code, nothing may open a tag in Markdown but the line break that tables are written with.
+    outside = re.sub(r"(?ms)^(`{3,})\n.*?\n\1$|(`+)(?!`).*?(?<!`)\2(?!`)", "", re.sub(r"\\[\\`]", "", markdown))
+    assert set(re.findall(r"<[^>]*>", outside)) <= {"<br>"}
+
+
+def test_visible_and_seconds() -> None:
+    assert visible("a\r\nb\tc\x07\u2066") == "a\nb    c\\u0007\\u2066"
+    assert [seconds(value) for value in (0.04, 59.3, 59.94, 83.2, 3600)] == [
+        "0.0 s",
+        "59.3 s",
+        "1 min 00 s",
+        "1 min 23 s",
+        "60 min 00 s",
+    ]
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def _schema_99(path: Path) -> None:
+    lines = sample(path).path.read_text(encoding="utf-8").splitlines()
+    header = {**json.loads(lines[0]), "schema": 99}
+    path.write_text("\n".join([json.dumps(header), *lines[1:]]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: None,
+        lambda path: path.write_text("", encoding="utf-8"),
+        lambda path: path.write_text('{"kind": "header", "sch', encoding="utf-8"),
+        lambda path: path.write_text("not a record\n", encoding="utf-8"),
+        lambda path: path.write_text("[1]\n", encoding="utf-8"),
+        _schema_99,
+        lambda path: sample(path, ended=False, revision="newest"),
+    ],
+    ids=["missing", "empty", "truncated", "text", "list", "schema", "revision"],
+)
+def test_unreadable_record_is_refused_in_one_line(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    path, good, output = tmp_path / "spoilt.jsonl", sample(tmp_path / "good.jsonl").path, tmp_path / "out"
+    spoil(path)
+    with pytest.raises(ConformanceError) as caught:
+        write([good, path], output)
+    assert "spoilt.jsonl" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_status is ExitStatus.USAGE
+    assert not output.exists()
+
+
+def test_no_records_and_no_place_to_write(tmp_path: Path) -> None:
+    with pytest.raises(ConformanceError, match="at least one record"):
+        write([], tmp_path)
+    record = sample(tmp_path / "run.jsonl")
+    with pytest.raises(ConformanceError, match="cannot be written") as caught:
+        write([record.path], record.path)
+    assert caught.value.exit_status is ExitStatus.USAGE
