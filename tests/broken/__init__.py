@@ -1,0 +1,1 @@
+"""Implementations that are wrong on purpose, and the proof that the suites reject each for the right reason."""
