@@ -154,7 +154,7 @@ class Adapter:
         raise NotImplementedError
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """A device tensor in ordinary memory (outside every graph's pool) holding `data` (nested lists or a CPU tensor)."""
+        """A device tensor in ordinary memory, outside all pools, holding `data`: nested lists or a CPU tensor."""
         return torch.as_tensor(data, dtype=dtype).to(self.device, copy=True)
 
     def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -167,7 +167,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor's values on the host, as a detached CPU copy.  Waits for the device, hence illegal in a capture."""
+        """The tensor's values on the host, a detached CPU copy.  Waits for the device, hence illegal in a capture."""
         self.synchronize()
         return tensor.detach().to("cpu", copy=True)
 
@@ -229,7 +229,7 @@ class Adapter:
         return None
 
     def environment(self) -> dict[str, str]:
-        """Versions that a reader needs to repeat the run (driver, runtime, device name), beyond Python's and torch's."""
+        """What a reader needs to repeat a run (driver, runtime, device name), beyond Python's and torch's."""
         return {}
 
 

@@ -65,6 +65,18 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
             "reference_impl",
             "CUDAGraph",
         ),
+        "reference.xpu": Known(
+            "conformance.adapters.reference:xpu",
+            "the kit's own, as torch.xpu documents it",
+            "reference_impl.xpu",
+            "XPUGraph",
+        ),
+        "reference.accelerator": Known(
+            "conformance.adapters.reference:accelerator",
+            "the kit's own, as torch.accelerator documents it",
+            "reference_impl.accelerator",
+            "Graph",
+        ),
         "torch.cuda": Known(
             "conformance.adapters.torch_cuda:adapter",
             "torch.cuda.CUDAGraph of the installed torch",

@@ -1,22 +1,46 @@
 """A reference implementation of the documented graph classes, on a GPU or on a laptop.
 
-The names are those of ``torch.cuda``: ``CUDAGraph``, ``graph``, ``graph_pool_handle``, streams, events and memory
+The names here are those of ``torch.cuda``: ``CUDAGraph``, ``graph``, ``graph_pool_handle``, streams, events and memory
 statistics, of the device that `use_device` chose (the software device unless it says otherwise).
+`reference_impl.xpu` and `reference_impl.accelerator` are the same for the other documented classes.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import torch
-
 from reference_impl.context import graph
 from reference_impl.cuda_graph import CUDAGraph
-from reference_impl.device import PoolId, device, use_device
+from reference_impl.device import use_device
 from reference_impl.errors import DeviceError, GraphError, HostReadInCapture
 from reference_impl.graphed_callables import make_graphed_callables
+from reference_impl.hooks import (
+    register_graph_capture_end_hook,
+    register_graph_capture_start_hook,
+    register_graph_destroy_hook,
+    register_graph_instantiate_hook,
+    register_graph_replay_end_hook,
+    register_graph_replay_start_hook,
+)
+from reference_impl.namespace import (
+    Event,
+    Stream,
+    current_stream,
+    default_stream,
+    empty,
+    empty_cache,
+    graph_pool_handle,
+    is_current_stream_capturing,
+    manual_seed,
+    memory_allocated,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    pinned,
+    runtime,
+    set_stream,
+    stream,
+    synchronize,
+    tensor,
+)
 
 __all__ = [
     "CUDAGraph",
@@ -39,6 +63,12 @@ __all__ = [
     "memory_snapshot",
     "memory_stats",
     "pinned",
+    "register_graph_capture_end_hook",
+    "register_graph_capture_start_hook",
+    "register_graph_destroy_hook",
+    "register_graph_instantiate_hook",
+    "register_graph_replay_end_hook",
+    "register_graph_replay_start_hook",
     "runtime",
     "set_stream",
     "stream",
@@ -46,106 +76,3 @@ __all__ = [
     "tensor",
     "use_device",
 ]
-
-
-def runtime() -> Any:
-    """The runtime of the device: ``cuda.bindings.runtime`` or its executable model."""
-    return device().runtime
-
-
-def Stream() -> Any:  # noqa: N802  # named as the class that it makes one of
-    """A new stream."""
-    return device().new_stream()
-
-
-def Event() -> Any:  # noqa: N802  # likewise
-    """A new event."""
-    return device().new_event()
-
-
-def current_stream() -> Any:
-    """The calling thread's current stream."""
-    return device().current_stream()
-
-
-def default_stream() -> Any:
-    """The device's default stream, which cannot capture."""
-    return device().default_stream()
-
-
-def set_stream(stream: Any) -> None:
-    """Make `stream` the calling thread's current stream."""
-    device().set_stream(stream)
-
-
-@contextlib.contextmanager
-def stream(stream: Any) -> Iterator[None]:
-    """Make `stream` current inside a ``with`` block, the previous one afterwards; ``None`` changes nothing."""
-    outer = device().current_stream()
-    device().set_stream(outer if stream is None else stream)
-    try:
-        yield
-    finally:
-        device().set_stream(outer)
-
-
-def synchronize() -> None:
-    """Wait for all work of the device.  Raises `DeviceError` while a stream captures, whose capture it spoils."""
-    device().synchronize()
-
-
-def is_current_stream_capturing() -> bool:
-    """Whether a capture, valid or invalidated, is underway on the current stream."""
-    return bool(device().current_stream().is_capturing())
-
-
-def graph_pool_handle() -> PoolId:
-    """A fresh token by which graphs can share a memory pool."""
-    return device().graph_pool_handle()
-
-
-def empty_cache() -> None:
-    """Return memory that no tensor and no graph uses."""
-    device().empty_cache()
-
-
-def memory_allocated() -> int:
-    """Bytes in live tensors of the device's allocator."""
-    return device().memory_allocated()
-
-
-def memory_reserved() -> int:
-    """Bytes that the device's allocator holds."""
-    return device().memory_reserved()
-
-
-def memory_stats() -> dict[str, Any]:
-    """The allocator's statistics, by torch.cuda's keys."""
-    return device().memory_stats()
-
-
-def memory_snapshot() -> list[Any]:
-    """The allocator's segments and blocks, shaped as by torch.cuda."""
-    return device().memory_snapshot()
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the device's default generator."""
-    device().manual_seed(seed)
-
-
-def empty(shape: Sequence[int], *, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """A tensor in the device allocator's ordinary memory, not initialised."""
-    return device().empty(shape, dtype)
-
-
-def tensor(data: Any, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """A tensor in the device allocator's ordinary memory holding `data`."""
-    values = torch.as_tensor(data, dtype=dtype)
-    return device().empty(values.shape, values.dtype).copy_(values)
-
-
-def pinned(data: Any, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """A host tensor that kernels of the device can read from, holding `data`."""
-    values = torch.as_tensor(data, dtype=dtype)
-    return values.clone() if device().torch_device.type == "cpu" else values.pin_memory()

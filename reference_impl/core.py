@@ -21,16 +21,17 @@ import dataclasses
 import threading
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reference_impl.device import Device, PoolId, Stream, device
 from reference_impl.errors import DeviceError, GraphError, check
+from reference_impl.hooks import every_graph, guarded
 from reference_impl.liveness import LivenessTracker
 from reference_impl.modes import remove
 from reference_impl.pools import as_pool_id
 
-_MODES = {
+MODES = {
     "global": "cudaStreamCaptureModeGlobal",
     "thread_local": "cudaStreamCaptureModeThreadLocal",
     "relaxed": "cudaStreamCaptureModeRelaxed",
@@ -56,8 +57,14 @@ class _Holdings:
         self.exec: int | None = None
         self.pools: list[PoolId] = []
         self.tracker: LivenessTracker | None = None
+        #: Called at the next release, in this order, with no argument.
+        self.farewells: list[Callable[[], object]] = []
+        #: Whether work in flight must be over before the farewells.
+        self.synchronize_first = False
+        self.exec_ids: set[int] = set()
 
     def release(self) -> None:
+        self._say_farewell()
         runtime = self.device.runtime
         if self.capture is not None:
             self.abandon_capture()
@@ -73,6 +80,17 @@ class _Holdings:
         self.stop_tracking()
         self.tracker = None
         self.release_pools()
+
+    def _say_farewell(self) -> None:
+        farewells, self.farewells = self.farewells, []
+        synchronize, self.synchronize_first = self.synchronize_first, False
+        if synchronize:
+            guarded("synchronization before release", self.device.synchronize)
+        for farewell in farewells:
+            guarded("destroy callback", farewell)
+        ids, self.exec_ids = self.exec_ids, set()
+        if ids:
+            every_graph.destroy.fire_guarded(ids)
 
     def abandon_capture(self) -> None:
         """End a capture whose result nobody wants, so that its stream and thread are usable again."""
@@ -108,7 +126,7 @@ class GraphCore:
     """Capture, instantiation and replay on the runtime and device boundaries."""
 
     #: What a capture error mode means to the runtime.
-    _modes: Mapping[str, str] = _MODES
+    _modes: Mapping[str, str] = MODES
 
     def __init__(self, keep_graph: bool) -> None:
         self._keep_graph = bool(keep_graph)
@@ -165,6 +183,11 @@ class GraphCore:
         if check_input_liveness:
             self._holds.tracker = LivenessTracker(self._device)
             self._holds.tracker.__enter__()
+        try:
+            self._begun()
+        except BaseException:
+            self._holds.release()
+            raise
 
     def _capture_mode(self, call: str, mode: str) -> Any:
         if mode not in self._modes:
@@ -225,6 +248,10 @@ class GraphCore:
         previous, holds.exec = holds.exec, created
         if previous is not None:
             check(runtime, "cudaGraphExecDestroy", runtime.cudaGraphExecDestroy(previous))
+        if hasattr(runtime, "cudaGraphExecGetId"):  # since CUDA 13.1
+            code, exec_id = runtime.cudaGraphExecGetId(created)
+            if int(code) == 0:
+                holds.exec_ids.add(int(exec_id))
         self._instantiated()
 
     def _drop_template(self) -> None:
@@ -280,7 +307,11 @@ class GraphCore:
             self._holds.tracker.check(self._holds.pools)
         if self._holds.exec is None:
             self._make_executable("replay()")
-        self._launch("replay()")
+        self._replaying()
+        try:
+            self._launch("replay()")
+        finally:
+            self._replayed()
 
     def reset(self) -> None:
         """Delete what the graph holds; it can capture anew.  A capture underway is abandoned, its stream usable again."""
@@ -296,11 +327,25 @@ class GraphCore:
 
     # -- what the faces add or name -----------------------------------------------------------------------------------
 
+    def _begun(self) -> None:
+        """Called when a capture has begun; the capture is abandoned if this raises."""
+        every_graph.capture_start.fire_guarded(self)
+
     def _captured(self) -> None:
         """Called with the template live, before anything is made of it."""
+        every_graph.capture_end.fire_guarded(self)
 
     def _instantiated(self) -> None:
         """Called after each instantiation."""
+        every_graph.instantiate.fire_guarded(self)
+
+    def _replaying(self) -> None:
+        """Called before each launch; nothing is launched if this raises."""
+        every_graph.replay_start.fire_guarded(self)
+
+    def _replayed(self) -> None:
+        """Called after each launch, also one that was refused."""
+        every_graph.replay_end.fire_guarded(self)
 
     def _finalize(self) -> None:
         """Destroy the template of a graph that does not keep it."""

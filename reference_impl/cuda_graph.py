@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import pathlib
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 from torch.utils.hooks import RemovableHandle
 
 from reference_impl.core import GraphCore
+from reference_impl.debugging import print_dot
 from reference_impl.device import PoolId
-from reference_impl.errors import check
 from reference_impl.hooks import Hook, Hooks
 from reference_impl.topology import graph_data
 
@@ -25,8 +29,11 @@ class CUDAGraph(GraphCore):
 
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__(keep_graph)
+        self._capture_start_hooks = Hooks("capture_start")
         self._capture_end_hooks = Hooks("capture_end")
         self._post_instantiate_hooks = Hooks("post_instantiate")
+        self._replay_start_hooks = Hooks("replay_start")
+        self._replay_end_hooks = Hooks("replay_end")
         self._in_post_instantiate = False
 
     def capture_begin(
@@ -67,6 +74,16 @@ class CUDAGraph(GraphCore):
         if self._holds.exec is None:
             self._make_executable("capture_end_post()")
         self._finalize()
+
+    def register_capture_start_hook(self, hook: Hook) -> RemovableHandle:
+        """Have ``hook(graph)`` called when a capture has begun; it must give the device no work.
+
+        An exception from a hook goes to the caller of `capture_begin`, and the capture is abandoned.
+
+        Raises:
+            TypeError: `hook` cannot be called.
+        """
+        return self._capture_start_hooks.register(hook)
 
     def register_capture_end_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(graph)`` called when a capture has ended, its template live, before anything is made of it.
@@ -125,11 +142,7 @@ class CUDAGraph(GraphCore):
         Raises:
             RuntimeError: there is no live template, or the file cannot be written.
         """
-        template = self._raw_template("debug_dump()")
-        runtime = self._device.runtime
-        flags = int(runtime.cudaGraphDebugDotFlags.cudaGraphDebugDotFlagsVerbose) if verbose else 0
-        result = runtime.cudaGraphDebugDotPrint(template, os.fsencode(debug_path), flags)
-        check(runtime, "cudaGraphDebugDotPrint", result, f"debug_dump() was to write {os.fspath(debug_path)!r}.")
+        print_dot(self, "debug_dump()", debug_path, verbose=verbose)
 
     def get_graph_data(self) -> dict[str, Any]:
         """The graph's nodes and dependencies as a dictionary; see `reference_impl.topology.graph_data`.
@@ -150,12 +163,77 @@ class CUDAGraph(GraphCore):
             raise self._refuse("instantiate()", "a post-instantiate hook must not instantiate again")
         super().instantiate()
 
+    def register_replay_start_hook(self, hook: Hook) -> RemovableHandle:
+        """Have ``hook(graph)`` called before each launch.  If it raises, nothing is launched.
+
+        Raises:
+            TypeError: `hook` cannot be called.
+        """
+        return self._replay_start_hooks.register(hook)
+
+    def register_replay_end_hook(self, hook: Hook) -> RemovableHandle:
+        """Have ``hook(graph)`` called after each launch, which may still be running.
+
+        Raises:
+            TypeError: `hook` cannot be called.
+        """
+        return self._replay_end_hooks.register(hook)
+
+    def register_destroy_callback(
+        self, callback: Callable[[], object], *, synchronize_before_release: bool = False
+    ) -> None:
+        """Have ``callback()`` called once, when this capture goes: at `reset`, or when the graph is collected.
+
+        Args:
+            callback: must not refer to the graph, which would then never be collected; what it raises is logged.
+            synchronize_before_release: first wait for the device.
+
+        Raises:
+            TypeError: `callback` cannot be called.
+        """
+        if not callable(callback):
+            raise TypeError(f"register_destroy_callback(): the callback must be callable, and {callback!r} is not")
+        self._holds.farewells.append(callback)
+        self._holds.synchronize_first |= synchronize_before_release
+
+    def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> None:
+        """Keep `obj` alive as long as this capture: until `reset`, or until the graph is collected."""
+        self.register_destroy_callback(
+            functools.partial(id, obj), synchronize_before_release=synchronize_before_release
+        )
+
+    def export_dot(self, path: str | os.PathLike[str]) -> RemovableHandle:
+        """Write the template to `path` in DOT format at the end of each capture."""
+        return self.register_capture_end_hook(lambda graph: print_dot(graph, "export_dot()", path))
+
+    def export_graph_data(self, path: str | os.PathLike[str]) -> RemovableHandle:
+        """Write `get_graph_data` to `path` with pickle after each instantiation."""
+
+        def write(graph: CUDAGraph) -> None:
+            pathlib.Path(path).write_bytes(pickle.dumps(graph.get_graph_data()))
+
+        return self.register_post_instantiate_hook(write)
+
+    def _begun(self) -> None:
+        super()._begun()
+        self._capture_start_hooks.fire(self)
+
     def _captured(self) -> None:
+        super()._captured()
         self._capture_end_hooks.fire(self)
 
     def _instantiated(self) -> None:
+        super()._instantiated()
         self._in_post_instantiate = True
         try:
             self._post_instantiate_hooks.fire(self)
         finally:
             self._in_post_instantiate = False
+
+    def _replaying(self) -> None:
+        super()._replaying()
+        self._replay_start_hooks.fire(self)
+
+    def _replayed(self) -> None:
+        super()._replayed()
+        self._replay_end_hooks.fire(self)

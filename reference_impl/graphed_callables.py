@@ -28,7 +28,7 @@ def make_graphed_callables(
     callables: Any,
     sample_args: tuple[Any, ...],
     num_warmup_iters: int = 3,
-    allow_unused_input: bool = False,
+    allow_unused_input: bool = False,  # noqa: FBT002  # positional in the documented signature
     pool: Any = None,
     capture_error_mode: str = "global",
 ) -> Any:
@@ -110,7 +110,9 @@ def _require_callables(sources: tuple[Any, ...], samples: tuple[Any, ...]) -> No
             _require_plain(source)
         for leaf in pytree.tree_leaves(args):
             if not isinstance(leaf, torch.Tensor):
-                raise AssertionError(f"make_graphed_callables: sample_args holds {leaf!r}; only tensors can be replayed")
+                raise AssertionError(  # noqa: TRY004  # the documented kind
+                    f"make_graphed_callables: sample_args holds {leaf!r}; only tensors can be replayed"
+                )
 
 
 def _require_plain(module: torch.nn.Module) -> None:
@@ -192,7 +194,9 @@ class _Passes:
         outputs, layout = pytree.tree_flatten(source(*pytree.tree_unflatten(self._inputs, self._layout)))
         for output in outputs:
             if not isinstance(output, torch.Tensor):
-                raise TypeError(f"make_graphed_callables: the callable returned {output!r}; only tensors can be replayed")
+                raise TypeError(
+                    f"make_graphed_callables: the callable returned {output!r}; only tensors can be replayed"
+                )
         return tuple(outputs), layout
 
     def _differentiable(self, outputs: Tensors) -> bool:
@@ -224,7 +228,9 @@ class _Passes:
     def _checked(self, args: tuple[Any, ...]) -> list[Any]:
         given, layout = pytree.tree_flatten(args)
         if layout != self._layout:
-            raise TypeError(f"a graphed callable was given arguments nested as {layout}; its samples were {self._layout}")
+            raise TypeError(
+                f"a graphed callable was given arguments nested as {layout}; its samples were nested as {self._layout}"
+            )
         for place, (tensor, static) in enumerate(zip(given, self._inputs, strict=True)):
             where = f"argument {place} of a graphed callable"
             if not isinstance(tensor, torch.Tensor):
@@ -278,15 +284,15 @@ class _Node(torch.autograd.Function):
     """The one autograd node of a graphed callable's call."""
 
     @staticmethod
-    def forward(ctx: Any, passes: _Passes, *surface: torch.Tensor) -> Tensors:  # type: ignore[override]
+    def forward(ctx: Any, passes: _Passes, *surface: torch.Tensor) -> Tensors:
         ctx.passes = passes
         ctx.call, outputs, constant = passes.replay_forward(surface)
         ctx.mark_non_differentiable(*constant)
         return outputs
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
+    @once_differentiable
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         return (None, *ctx.passes.replay_backward(ctx.call, gradients))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from conformance.adapter import Adapter, ModuleAdapter
+from conformance.adapter import Adapter, Dialect, ModuleAdapter
 from conformance.errors import ImplementationError
 
 _MODULE = "reference_impl"
@@ -27,29 +27,41 @@ class _OnHost(ModuleAdapter):
 
 
 def adapter(device: str = "cpu") -> Adapter:
-    """The reference on `device`: ``cpu`` (the software device), ``cuda`` or ``cuda:N``.
+    """The reference's ``CUDAGraph`` on `device`: ``cpu`` (the software device), ``cuda`` or ``cuda:N``.
 
     Raises:
         ImplementationError: it is not installed, or there is no such device.
     """
+    return _face("reference", _MODULE, "CUDAGraph", "cuda", device)
+
+
+def xpu(device: str = "cpu") -> Adapter:
+    """The reference's ``XPUGraph``; otherwise as `adapter`."""
+    return _face("reference.xpu", f"{_MODULE}.xpu", "XPUGraph", "xpu", device)
+
+
+def accelerator(device: str = "cpu") -> Adapter:
+    """The reference's ``Graph``; otherwise as `adapter`."""
+    return _face("reference.accelerator", f"{_MODULE}.accelerator", "Graph", "accelerator", device)
+
+
+def _face(name: str, module_name: str, class_name: str, dialect: Dialect, device: str) -> Adapter:
     try:
-        module = importlib.import_module(_MODULE)
+        importlib.import_module(_MODULE).use_device(device)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name != _MODULE:
             raise
         raise ImplementationError(f"the package {_MODULE} is not installed") from None
-    try:
-        module.use_device(device)
     except (RuntimeError, ValueError) as error:
         raise ImplementationError(f"the device {device!r} cannot be used: {error}") from None
     kind = _OnHost if torch.device(device).type == "cpu" else ModuleAdapter
     return kind(
-        "reference",
+        name,
         module,
-        module.CUDAGraph,
+        getattr(module, class_name),
         device=device,
-        dialect="cuda",
+        dialect=dialect,
         revision="2.14",
         runtime=module.runtime(),
-        capabilities={},
     )

@@ -77,9 +77,9 @@ class Capture:
 
     def finish(self) -> None:
         """All streams leave."""
-        for stream in self.streams:
+        streams, self.streams = self.streams, {}
+        for stream in streams:
             stream.capture = None
-        self.streams = {}
         self.orphans = []
         self.ended = True
         live.remove(self)

@@ -83,6 +83,7 @@ def test_a_graph_gives_its_pool_up_only_once(impl: Adapter, again: str) -> None:
         expect_equal(impl, result, value + 5, f"a graph survives a reset and a {again} of the other graph of its pool")
         for tensor in eager:
             expect_equal(impl, tensor, POISON, "the pool's memory is not given away while a graph uses it")
+    expect_no_raise(f"the other graph still has its own share of the pool after a reset and a {again}", second.reset)
 
 
 @requirement("pools.token-outlives-owner")

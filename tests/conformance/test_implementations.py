@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import textwrap
 import types
@@ -123,7 +124,7 @@ def test_known_names_are_loaded_from_where_they_say() -> None:
     for known in KNOWN.values():
         module, _, attribute = known.factory.partition(":")
         assert module.startswith("conformance.adapters.")
-        assert attribute == "adapter"
+        assert callable(getattr(importlib.import_module(module), attribute))
 
 
 @pytest.fixture
@@ -220,7 +221,7 @@ def test_torch_cuda_declares_what_its_release_documents(
 
 WRONG = [
     ("referense", "no implementation has that name; did you mean 'reference'?"),
-    ("nothing.here", "no implementation has that name (known: reference, torch.cuda"),
+    ("nothing.here", "no implementation has that name (known: reference, "),
     ("nothing_here:thing", "no module named 'nothing_here'"),
     ("users.inner:thing", "no module named 'users.inner'"),
     ("nothing_here.inner:thing", "no module named 'nothing_here'"),

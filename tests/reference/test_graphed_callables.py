@@ -25,7 +25,9 @@ class Block(nn.Module):
         super().__init__()
         self.heads = heads
         self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.feed = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 40), nn.GELU(), nn.Dropout(0.3), nn.Linear(40, width))
+        self.feed = nn.Sequential(
+            nn.LayerNorm(width), nn.Linear(width, 40), nn.GELU(), nn.Dropout(0.3), nn.Linear(40, width)
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
@@ -48,7 +50,8 @@ class Chain(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.middle, self.last = mlp(), nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 7), nn.Dropout(0.2), nn.Tanh())
+        self.first, self.middle = mlp(), nn.Linear(3, 3)
+        self.last = nn.Sequential(nn.Linear(3, 7), nn.Dropout(0.2), nn.Tanh())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.last(self.middle(self.first(x)))
@@ -296,7 +299,12 @@ def test_autocast_cache_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "register",
-    ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"],
+    [
+        "register_forward_pre_hook",
+        "register_forward_hook",
+        "register_full_backward_hook",
+        "register_full_backward_pre_hook",
+    ],
 )
 def test_hooks_are_refused_before_and_called_after(register: str) -> None:
     module, x = nn.Linear(5, 3), torch.ones(2, 5, requires_grad=True)
@@ -385,6 +393,6 @@ def test_failing_callable_leaves_everything_usable() -> None:
     def reads_on_the_host(x: torch.Tensor) -> torch.Tensor:
         return module(x) * x.sum().item()
 
-    refuse(RuntimeError, "host", reads_on_the_host, (torch.ones(2, 5),))
+    refuse(RuntimeError, "capture", reads_on_the_host, (torch.ones(2, 5),))
     ref.make_graphed_callables(module, (torch.ones(2, 5),))
     assert torch.equal(module(torch.ones(2, 5)), nn.functional.linear(torch.ones(2, 5), module.weight, module.bias))

@@ -1,0 +1,232 @@
+"""The backward pass of a graphed callable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_raises, fail
+from conformance.registry import requirement
+from suites.graphed_callables.programs import (
+    SIZE,
+    Scale,
+    expect_close,
+    gradient_of,
+    leaf,
+    network,
+    ramp,
+    twins,
+    wave,
+)
+
+STARTS = (3, 50, -20, 3)
+
+
+@requirement("graphed-callables.input-gradients")
+def test_gradient_of_an_argument(impl: Adapter) -> None:
+    """A non-linear function's gradient is that of the current argument and the current incoming gradient."""
+    graphed = impl.make_graphed_callables(lambda x: (x * x).relu() + x, (leaf(impl, ramp(SIZE)),))
+    for start in STARTS:
+        now, incoming = ramp(SIZE, start), ramp(SIZE, 2 - start)
+        x = leaf(impl, now)
+        graphed(x).backward(impl.tensor(incoming))
+        promise = "backward gives an argument the gradient of the source callable"
+        expect_equal(impl, gradient_of(x, promise), (now * 2.0 + 1.0) * incoming, promise)
+
+
+@requirement("graphed-callables.input-gradients")
+def test_gradients_of_several_outputs(impl: Adapter) -> None:
+    """Gradients that come in through several outputs are all counted."""
+    graphed = impl.make_graphed_callables(
+        lambda x, y: (x * y, x + y * 2.0), (leaf(impl, ramp(SIZE)), leaf(impl, ramp(SIZE, 1)))
+    )
+    for start in STARTS:
+        a, b = ramp(SIZE, start), ramp(SIZE, 9 - start)
+        x, y = leaf(impl, a), leaf(impl, b)
+        product, total = graphed(x, y)
+        seen = torch.autograd.grad((product * 3.0 + total * 5.0).sum(), (x, y))
+        for gradient, expected in zip(seen, (b * 3.0 + 5.0, a * 3.0 + 10.0), strict=True):
+            expect_equal(impl, gradient, expected, "the gradients of all outputs are counted")
+
+
+@requirement("graphed-callables.unused-outputs")
+def test_output_that_the_loss_leaves_out(impl: Adapter) -> None:
+    """An output without an incoming gradient counts as zero, also after a call in which it had one."""
+    graphed = impl.make_graphed_callables(lambda x: (x * x, x * 7.0), (leaf(impl, ramp(SIZE)),))
+    for both in (True, False, True, False):
+        x = leaf(impl, ramp(SIZE, 4))
+        square, scaled = graphed(x)
+        (gradient,) = torch.autograd.grad((square + scaled if both else square).sum(), x)
+        expect_equal(
+            impl, gradient, ramp(SIZE, 4) * 2.0 + (7.0 if both else 0.0), "an output left out contributes nothing"
+        )
+
+
+@requirement("graphed-callables.parameter-gradients")
+def test_gradients_of_parameters(impl: Adapter) -> None:
+    """Element by element: parameters get the gradients of the current argument."""
+    module = impl.make_graphed_callables(Scale().to(impl.device), (impl.tensor(ramp(SIZE)),))
+    for start in STARTS:
+        module.zero_grad(set_to_none=True)
+        module(impl.tensor(ramp(SIZE, start))).backward(impl.full(SIZE, 2.0))
+        promise = "backward gives a parameter the gradient of the module"
+        expect_equal(impl, gradient_of(module.weight, promise), ramp(SIZE, start) * 2.0, promise)
+        expect_equal(impl, gradient_of(module.bias, promise), 2.0, promise)
+
+
+@requirement("graphed-callables.parameter-gradients")
+def test_gradients_of_a_network(impl: Adapter) -> None:
+    """All parameters of a deeper module, and its argument, get their gradients."""
+    model, host = twins(impl, network(5, 7, 3))
+    impl.make_graphed_callables(model, (leaf(impl, wave((4, 5), 0.1)),))
+    for step in range(3):
+        x, wanted = leaf(impl, wave((4, 5), step + 0.5)), wave((4, 5), step + 0.5).requires_grad_()
+        for one in (model, host):
+            one.zero_grad(set_to_none=True)
+        model(x).square().sum().backward()
+        host(wanted).square().sum().backward()
+        pairs = [(x, wanted), *zip(model.parameters(), host.parameters(), strict=True)]
+        for seen, expected in pairs:
+            expect_close(impl, seen.grad, expected.grad, "backward gives the gradients of the eager module")
+
+
+@requirement("graphed-callables.no-gradient-inputs")
+def test_argument_without_gradient(impl: Adapter) -> None:
+    """Between two arguments that require grad, one that does not."""
+    samples = (leaf(impl, ramp(SIZE)), impl.tensor(ramp(SIZE, 1)), leaf(impl, ramp(SIZE, 2)))
+    graphed = impl.make_graphed_callables(lambda a, b, c: a * b + c * 3.0, samples)
+    for start in STARTS:
+        a, b, c = leaf(impl, ramp(SIZE)), impl.tensor(ramp(SIZE, start)), leaf(impl, ramp(SIZE, 8))
+        graphed(a, b, c).sum().backward()
+        promise = "an argument that requires grad gets its gradient, whatever stands beside it"
+        expect_equal(impl, gradient_of(a, promise), ramp(SIZE, start), promise)
+        expect_equal(impl, gradient_of(c, promise), 3.0, promise)
+        expect(b.grad is None, "an argument that requires no grad gets none", f"{b.grad}")
+
+
+@requirement("graphed-callables.no-gradient-inputs")
+def test_frozen_parameter(impl: Adapter) -> None:
+    """A parameter that requires no grad gets none; the one beside it does."""
+    source = Scale().to(impl.device)
+    source.weight.requires_grad_(False)
+    module = impl.make_graphed_callables(source, (impl.tensor(ramp(SIZE)),))
+    for start in STARTS:
+        module.zero_grad(set_to_none=True)
+        (module(impl.tensor(ramp(SIZE, start))) * 4.0).sum().backward()
+        promise = "a trainable parameter gets its gradient beside a frozen one"
+        expect_equal(impl, gradient_of(module.bias, promise), 4.0, promise)
+        expect(module.weight.grad is None, "a frozen parameter gets no gradient", f"{module.weight.grad}")
+
+
+@requirement("graphed-callables.single-autograd-node")
+def test_one_node(impl: Adapter) -> None:
+    """Between a graphed chain's output and its leaves there is one node."""
+
+    def chain(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(5):
+            x = (x * 2.0).relu() + 1.0
+        return x
+
+    graphed = impl.make_graphed_callables(chain, (leaf(impl, ramp(SIZE)),))
+    y = graphed(leaf(impl, ramp(SIZE, 3)))
+    if y.grad_fn is None:
+        fail("a graphed callable's output is part of the autograd graph", "it has no grad_fn")
+    behind = [node for node, _ in y.grad_fn.next_functions if node is not None]
+    deeper = [node.name() for node in behind if node.next_functions]
+    expect(not deeper, "a graphed callable is one autograd node", f"further nodes behind it: {deeper}")
+
+
+@requirement("graphed-callables.partial-network")
+def test_eager_code_around(impl: Adapter) -> None:
+    """Eager layers before and after a graphed one: all gradients, and a branch that depends on data."""
+    model, host = twins(impl, torch.nn.Sequential(network(5, 7), network(7, 6, 7), network(7, 3)))
+    assert isinstance(model, torch.nn.Sequential)
+    impl.make_graphed_callables(model[1], (leaf(impl, wave((4, 7), 0.2)),))
+    for step in range(4):
+        for one in (model, host):
+            one.zero_grad(set_to_none=True)
+        x = wave((4, 5), step + 0.5)
+        seen, wanted = model(impl.tensor(x)), host(x)
+        if step % 2:
+            seen, wanted = seen * -2.0, wanted * -2.0
+        expect_close(impl, seen, wanted, "a graphed part of a network gives the results of the eager one")
+        seen.square().sum().backward()
+        wanted.square().sum().backward()
+        for one, other in zip(model.parameters(), host.parameters(), strict=True):
+            expect_close(impl, one.grad, other.grad, "gradients flow through eager and graphed parts alike")
+
+
+@requirement("graphed-callables.double-backward-refused")
+def test_double_backward(impl: Adapter) -> None:
+    """A second derivative through a graphed callable is an error."""
+    graphed = impl.make_graphed_callables(lambda x: x * x * x, (leaf(impl, ramp(SIZE)),))
+    x = leaf(impl, ramp(SIZE, 1))
+    (gradient,) = torch.autograd.grad(graphed(x).square().sum(), x, create_graph=True)
+    expect_raises(
+        "differentiating a gradient of a graphed callable raises", lambda: torch.autograd.grad(gradient.sum(), x)
+    )
+
+
+@pytest.mark.parametrize("kind", ["argument", "parameter"])
+@requirement("graphed-callables.unused-input-refused")
+def test_unused_input(impl: Adapter, kind: str) -> None:
+    """Something that requires grad and influences nothing is an error, and leaves nothing behind."""
+    source, samples = _with_unused(impl, kind)
+    expect_raises(
+        "an unused input is an error unless it is allowed", lambda: impl.make_graphed_callables(source, samples)
+    )
+    expect(not impl.is_current_stream_capturing(), "a refused callable leaves no capture open", "one is open")
+
+
+@pytest.mark.parametrize("kind", ["argument", "parameter"])
+@requirement("graphed-callables.unused-input-allowed")
+def test_allowed_unused_input(impl: Adapter, kind: str) -> None:
+    """An allowed unused input has no gradient; the used ones have theirs."""
+    source, samples = _with_unused(impl, kind)
+    graphed = impl.make_graphed_callables(source, samples, allow_unused_input=True)
+    for start in STARTS:
+        used = leaf(impl, ramp(SIZE, start))
+        unused = source.bias if isinstance(source, torch.nn.Module) else leaf(impl, ramp(SIZE))
+        y = graphed(used) if kind == "parameter" else graphed(used, unused)
+        expect_equal(impl, y, ramp(SIZE, start).square(), "a callable with an unused input computes its results")
+        y.sum().backward()
+        promise = "a used input has its gradient beside an unused one"
+        expect_equal(impl, gradient_of(used, promise), ramp(SIZE, start) * 2.0, promise)
+        if unused.grad is not None:
+            expect_equal(impl, unused.grad, 0.0, "an unused input has no gradient, or one of zeros")
+
+
+class _Square(torch.nn.Module):
+    """The square of its argument, with a parameter that does nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = torch.nn.Parameter(ramp(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * x
+
+
+def _with_unused(impl: Adapter, kind: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
+    if kind == "parameter":
+        return _Square().to(impl.device), (leaf(impl, ramp(SIZE)),)
+    return (lambda x, _unused: x * x), (leaf(impl, ramp(SIZE)), leaf(impl, ramp(SIZE, 1)))
+
+
+@requirement("graphed-callables.late-backward")
+def test_backward_after_another_call(impl: Adapter, observe: Any) -> None:
+    """Notes what the backward pass of the first of two calls gives."""
+    graphed = impl.make_graphed_callables(lambda x: x * x, (leaf(impl, ramp(SIZE)),))
+    first = leaf(impl, ramp(SIZE, 1))
+    y = graphed(first)
+    graphed(leaf(impl, ramp(SIZE, 40)))
+    try:
+        (gradient,) = torch.autograd.grad(y.sum(), first)
+    except RuntimeError:
+        observe("backward_of_an_earlier_call", "refused")
+        return
+    right = torch.equal(impl.read(gradient), ramp(SIZE, 1) * 2.0)
+    observe("backward_of_an_earlier_call", "right" if right else "wrong")

@@ -1,0 +1,120 @@
+"""What graphing does to a module: identity, modes and hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_raises
+from conformance.registry import requirement
+from suites.graphed_callables.programs import SIZE, Scale, leaf, ramp
+
+#: What a refusal may be: the oldest documents show assertions.
+REFUSALS = (AssertionError, RuntimeError, TypeError, ValueError)
+
+
+def _scale(impl: Adapter, **settings: Any) -> Scale:
+    module: Scale = impl.make_graphed_callables(Scale().to(impl.device), (leaf(impl, ramp(SIZE)),), **settings)
+    return module
+
+
+@requirement("graphed-callables.module-in-place")
+def test_module_is_returned(impl: Adapter) -> None:
+    """The module comes back itself, and keeps its parameters where they were."""
+    source = Scale().to(impl.device)
+    before = {name: (id(parameter), parameter.data_ptr()) for name, parameter in source.named_parameters()}
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    expect(graphed is source, "a graphed module is the module that was passed", repr(graphed))
+    after = {name: (id(parameter), parameter.data_ptr()) for name, parameter in graphed.named_parameters()}
+    expect(after == before, "graphing leaves the module's parameters where they are", f"{after}, before: {before}")
+
+
+@requirement("graphed-callables.module-in-place")
+def test_part_of_a_model(impl: Adapter) -> None:
+    """A graphed submodule serves the model that holds it."""
+    model = torch.nn.Sequential(Scale(), torch.nn.ReLU()).to(impl.device)
+    impl.make_graphed_callables(model[0], (leaf(impl, ramp(SIZE)),))
+    before = model[0].calls
+    for start in (2, -30, 11):
+        expected = (ramp(SIZE, 1) * ramp(SIZE, start) + ramp(SIZE, -9)).relu()
+        expect_equal(impl, model(leaf(impl, ramp(SIZE, start))), expected, "a model uses its graphed part")
+    expect(model[0].calls == before, "a model uses its graphed part", "the submodule's own forward ran")
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+@requirement("graphed-callables.other-mode-runs-source")
+def test_other_mode(impl: Adapter, training: bool) -> None:
+    """In the mode that it was not graphed in, a module runs its own forward, on any shape."""
+    source = Scale().to(impl.device).train(training)
+    module = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    for other in (False, True, False, True):
+        module.train(training != other)
+        shape = (3, SIZE) if other else (SIZE,)
+        before = module.calls
+        y = module(leaf(impl, ramp(shape, 4)))
+        ran = module.calls - before
+        expect_equal(impl, y, ramp(SIZE, 1) * ramp(shape, 4) + ramp(SIZE, -9), "both modes compute the module's results")
+        if other:
+            expect(ran == 1, "in the other mode the module's own forward runs", f"it ran {ran} times")
+        else:
+            expect(ran == 0, "in the mode of the capture the module replays", f"its own forward ran {ran} times")
+
+
+@requirement("graphed-callables.other-mode-runs-source")
+def test_dropout_is_off_in_evaluation(impl: Adapter) -> None:
+    """A model graphed for training drops nothing in evaluation mode."""
+    model = torch.nn.Dropout(0.5).train()
+    impl.make_graphed_callables(model, (leaf(impl, ramp(SIZE, 1)),))
+    model.eval()
+    expect_equal(impl, model(leaf(impl, ramp(SIZE, 1))), ramp(SIZE, 1), "in evaluation mode dropout drops nothing")
+    model.train()
+    seen = impl.read(model(leaf(impl, ramp(SIZE, 1))))
+    expect(bool((seen == 0.0).any()), "in training mode dropout drops", "no element is zero")
+
+
+@pytest.mark.parametrize("register", ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook"])
+@requirement("graphed-callables.hooks-refused")
+def test_hooks_before(impl: Adapter, register: str) -> None:
+    """A module with hooks is refused, and keeps working."""
+    source = Scale().to(impl.device)
+    called = []
+    getattr(source, register)(lambda *_: called.append(register))
+    expect_raises(
+        "a module with hooks is refused",
+        lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
+        REFUSALS,
+    )
+    expected = ramp(SIZE, 1) * ramp(SIZE, 4) + ramp(SIZE, -9)
+    expect_equal(impl, source(leaf(impl, ramp(SIZE, 4))), expected, "a refused module works as before")
+
+
+@pytest.mark.parametrize("register", ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook"])
+@requirement("graphed-callables.hooks-afterwards")
+def test_hooks_after(impl: Adapter, register: str) -> None:
+    """A hook that is registered on a graphed module is called once in every step."""
+    module = _scale(impl)
+    called = []
+    getattr(module, register)(lambda *_: called.append(register))
+    for step in range(3):
+        y = module(leaf(impl, ramp(SIZE, step)))
+        y.sum().backward()
+        expect_equal(
+            impl, y, ramp(SIZE, 1) * ramp(SIZE, step) + ramp(SIZE, -9), "a module with hooks computes its results"
+        )
+        expect(len(called) == step + 1, "hooks registered afterwards are called", f"{len(called)} of {step + 1} times")
+
+
+@requirement("graphed-callables.trainable-buffers-refused")
+def test_trainable_buffer(impl: Adapter) -> None:
+    """A buffer that requires grad is refused."""
+    source = Scale()
+    source.register_buffer("offset", torch.ones(SIZE))
+    source.to(impl.device).get_buffer("offset").requires_grad_()
+    expect_raises(
+        "a module with a trainable buffer is refused",
+        lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
+        REFUSALS,
+    )

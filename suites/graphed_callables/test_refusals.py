@@ -1,0 +1,110 @@
+"""What must not be passed, and what a refusal leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_raises
+from conformance.registry import requirement
+from suites.graphed_callables.programs import SIZE, Scale, leaf, ramp
+
+REFUSALS = (AssertionError, RuntimeError, TypeError, ValueError)
+
+#: Arguments that do not fit a sample of 3x5 single-precision elements.
+MISFITS: dict[str, Callable[[Adapter], tuple[Any, ...]]] = {
+    "larger": lambda impl: (impl.full((4, 5), 1.0),),
+    "broadcast": lambda impl: (impl.full((1, 5), 1.0),),
+    "fewer-dimensions": lambda impl: (impl.full(5, 1.0),),
+    "integers": lambda impl: (impl.full((3, 5), 1.0, torch.int64),),
+    "double": lambda impl: (impl.full((3, 5), 1.0, torch.float64),),
+    "too-many": lambda impl: (impl.full((3, 5), 1.0), impl.full((3, 5), 1.0)),
+    "too-few": lambda _: (),
+    "no-tensor": lambda _: (1.0,),
+}
+
+
+@pytest.mark.parametrize("value", [2.0, 3, None, "text"], ids=["float", "int", "none", "text"])
+@requirement("graphed-callables.tensors-only")
+def test_sample_that_is_no_tensor(impl: Adapter, value: object) -> None:
+    """A sample that is not a tensor, beside one that is."""
+    expect_raises(
+        "sample arguments are tensors",
+        lambda: impl.make_graphed_callables(lambda x, _: x * 2.0, (leaf(impl, ramp(SIZE)), value)),
+        REFUSALS,
+    )
+    expect(not impl.is_current_stream_capturing(), "a refusal leaves no capture open", "one is open")
+
+
+@pytest.mark.parametrize("kind", ["function", "module"])
+@requirement("graphed-callables.keyword-arguments-refused")
+def test_keyword_argument(impl: Adapter, kind: str) -> None:
+    """An argument given by keyword is refused; by position it is taken."""
+    module = Scale().to(impl.device)
+    source: Any = module if kind == "module" else module.forward
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    expect_raises(
+        "a graphed callable refuses keyword arguments", lambda: graphed(x=leaf(impl, ramp(SIZE, 4))), REFUSALS
+    )
+    expected = ramp(SIZE, 1) * ramp(SIZE, 4) + ramp(SIZE, -9)
+    expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 4))), expected, "by position the argument is taken")
+
+
+@pytest.mark.parametrize("kind", MISFITS)
+@requirement("graphed-callables.mismatch-refused")
+def test_argument_that_does_not_fit(impl: Adapter, kind: str) -> None:
+    """Arguments unlike the samples are refused, and the callable stays usable."""
+    graphed = impl.make_graphed_callables(lambda x: x * 2.0, (impl.tensor(ramp((3, 5))),))
+    given = MISFITS[kind](impl)
+    expect_raises("arguments unlike the samples are refused", lambda: graphed(*given), (*REFUSALS, IndexError))
+    for start in (4, -8, 60):
+        expect_equal(
+            impl, graphed(impl.tensor(ramp((3, 5), start))), ramp((3, 5), start) * 2.0, "the callable stays usable"
+        )
+
+
+@pytest.mark.parametrize("when", ["warm-up", "capture"])
+@requirement("graphed-callables.failure-is-clean")
+def test_callable_that_raises(impl: Adapter, when: str) -> None:
+    """A module that raises while it is warmed up or captured: its exception is seen, and it can be graphed later."""
+
+    class Moody(Scale):
+        raises = True
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = super().forward(x)
+            if self.raises and (when == "warm-up" or impl.is_current_stream_capturing()):
+                raise KeyError(when)
+            return y
+
+    source = Moody().to(impl.device)
+    expect_raises(
+        "an exception of the callable is seen",
+        lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
+        KeyError,
+    )
+    expect(not impl.is_current_stream_capturing(), "a failure leaves no capture open", "one is open")
+    source.raises = False
+    expected = ramp(SIZE, 1) * ramp(SIZE, 4) + ramp(SIZE, -9)
+    expect_equal(impl, source(leaf(impl, ramp(SIZE, 4))), expected, "after a failure the module runs as before")
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    for start in (4, -8, 60):
+        expected = ramp(SIZE, 1) * ramp(SIZE, start) + ramp(SIZE, -9)
+        expect_equal(impl, graphed(leaf(impl, ramp(SIZE, start))), expected, "after a failure the module can be graphed")
+
+
+@requirement("graphed-callables.unannounced-gradient")
+def test_argument_that_requires_grad_unlike_its_sample(impl: Adapter, observe: Any) -> None:
+    """Notes what happens to an argument that requires grad although its sample did not."""
+    module = impl.make_graphed_callables(Scale().to(impl.device), (impl.tensor(ramp(SIZE)),))
+    x = leaf(impl, ramp(SIZE, 3))
+    try:
+        module(x).sum().backward()
+    except REFUSALS:
+        observe("unannounced_gradient", "refused")
+        return
+    observe("unannounced_gradient", "missing" if x.grad is None else "given")

@@ -1,0 +1,139 @@
+"""The arguments beside callables and samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_raises
+from conformance.registry import requirement
+from suites.common import captured, replay
+from suites.graphed_callables.programs import SIZE, gradient_of, leaf, ramp
+
+
+def _runs(impl: Adapter, **settings: Any) -> int:
+    """How often the source's Python code runs while it is graphed."""
+    calls = []
+
+    def source(x: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        return x * 2.0
+
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),), **settings)
+    expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 3))), ramp(SIZE, 3) * 2.0, "the callable computes its results")
+    return len(calls)
+
+
+@requirement("graphed-callables.warmup-iterations")
+def test_number_of_warm_ups(impl: Adapter) -> None:
+    """Each further warm-up iteration is one more run of the source."""
+    runs = {number: _runs(impl, num_warmup_iters=number) for number in (1, 2, 5, 11)}
+    seen = {number: count - runs[1] for number, count in runs.items()}
+    expect(
+        seen == {1: 0, 2: 1, 5: 4, 11: 10},
+        "num_warmup_iters is the number of runs before the capture",
+        f"runs of the source by num_warmup_iters: {runs}",
+    )
+
+
+@requirement("graphed-callables.warmup-iterations")
+def test_warm_ups_by_default(impl: Adapter) -> None:
+    """Without the argument there are three warm-up iterations."""
+    default, three = _runs(impl), _runs(impl, num_warmup_iters=3)
+    expect(default == three, "num_warmup_iters is three by default", f"{default} runs, and {three} with three warm-ups")
+
+
+@pytest.mark.parametrize("kind", ["handle", "graph"])
+@requirement("graphed-callables.pool-argument")
+def test_pool(impl: Adapter, kind: str) -> None:
+    """Callables in a given pool, beside a graph that has its memory there: all stay right, run in their order."""
+    x = impl.tensor(ramp(SIZE))
+    token = impl.graph_pool_handle()
+    graph, out = captured(impl, lambda: (x + 1.0) * 7.0, pool=token)
+    pool = token if kind == "handle" else graph.pool()
+    sources = (lambda x: (x * 2.0) * x, lambda x: x * 3.0 + 1.0)
+    first, last = impl.make_graphed_callables(sources, tuple((leaf(impl, ramp(SIZE)),) for _ in sources), pool=pool)
+    for start in (2, 40, -9):
+        now = ramp(SIZE, start)
+        x.copy_(impl.tensor(now))
+        replay(impl, graph)
+        given = leaf(impl, now)
+        middle = first(given)
+        y = last(middle)
+        expect_equal(impl, out, (now + 1.0) * 7.0, "a graph keeps its outputs beside callables in its pool")
+        expect_equal(impl, y, now * now * 6.0 + 1.0, "callables in a given pool compute their results")
+        (gradient,) = torch.autograd.grad(y.sum(), given)
+        expect_equal(impl, gradient, now * 12.0, "callables in a given pool compute their gradients")
+
+
+@requirement("graphed-callables.pool-argument")
+def test_pool_outlives_its_graph(impl: Adapter) -> None:
+    """The callables keep the pool after the graph that it came from is gone."""
+    graph, out = _captured_square(impl)
+    graphed = impl.make_graphed_callables(lambda x: x * x, (leaf(impl, ramp(SIZE)),), pool=graph.pool())
+    impl.synchronize()
+    graph.reset()
+    del graph, out
+    impl.empty_cache()
+    others = [impl.full(SIZE, -1.0) for _ in range(8)]
+    for start in (2, 40, -9):
+        y = graphed(leaf(impl, ramp(SIZE, start)))
+        expect_equal(impl, y, ramp(SIZE, start).square(), "callables keep the pool that they were captured into")
+    for other in others:
+        expect_equal(impl, other, -1.0, "callables write to no memory but their own")
+
+
+def _captured_square(impl: Adapter) -> tuple[Any, torch.Tensor]:
+    x = impl.tensor(ramp(SIZE))
+    graph, out = captured(impl, lambda: x * x)
+    return graph, out
+
+
+@pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
+@requirement("graphed-callables.capture-error-mode")
+def test_capture_error_mode(impl: Adapter, mode: str) -> None:
+    """Each documented mode is taken, and the callable works."""
+    graphed = impl.make_graphed_callables(
+        lambda x: x * x, (leaf(impl, ramp(SIZE)),), capture_error_mode=mode
+    )
+    for start in (2, 40, -9):
+        x = leaf(impl, ramp(SIZE, start))
+        y = graphed(x)
+        expect_equal(impl, y, ramp(SIZE, start).square(), "a callable graphed in this mode computes its results")
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        expect_equal(impl, gradient, ramp(SIZE, start) * 2.0, "a callable graphed in this mode computes its gradients")
+
+
+@requirement("graphed-callables.autocast-cache-refused")
+def test_autocast_with_cache(impl: Adapter) -> None:
+    """Under autocast that caches, graphing raises and leaves no capture open."""
+    with torch.autocast(impl.device.type, dtype=torch.bfloat16, cache_enabled=True):
+        expect_raises(
+            "under autocast with its cache enabled graphing is refused",
+            lambda: impl.make_graphed_callables(torch.nn.Linear(5, 3).to(impl.device), (impl.tensor(ramp((2, 5))),)),
+        )
+    expect(not impl.is_current_stream_capturing(), "a refusal leaves no capture open", "one is open")
+
+
+@requirement("graphed-callables.autocast-without-cache")
+def test_autocast_without_cache(impl: Adapter) -> None:
+    """Under autocast that does not cache, the graphed layer computes in the lower precision."""
+    weight = ramp((3, 5), -7)
+    layer = torch.nn.Linear(5, 3, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+    with torch.autocast(impl.device.type, dtype=torch.bfloat16, cache_enabled=False):
+        module = impl.make_graphed_callables(layer.to(impl.device), (impl.tensor(ramp((2, 5))),))
+        for start in (1, -4, 2):
+            module.zero_grad(set_to_none=True)
+            now = (ramp((2, 5), start) % 4.0) - 1.0
+            y = module(impl.tensor(now))
+            expect(y.dtype is torch.bfloat16, "a layer graphed under autocast computes in its precision", f"{y.dtype}")
+            # Whole numbers below 256 are exact in bfloat16.
+            expect_equal(impl, y, now @ weight.t(), "a layer graphed under autocast computes its results")
+            y.float().sum().backward()
+            promise = "a layer graphed under autocast has gradients"
+            expect_equal(impl, gradient_of(module.weight, promise), now.sum(0).expand(3, 5), promise)

@@ -1,0 +1,130 @@
+"""Several callables graphed together."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal
+from conformance.registry import requirement
+from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf, ramp
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@requirement("graphed-callables.tuple-in-tuple-out")
+def test_tuple(impl: Adapter, count: int) -> None:
+    """As many graphed callables come back as were passed, in their order, also when it is one."""
+    sources = tuple(_times(float(factor + 2)) for factor in range(count))
+    graphed = impl.make_graphed_callables(sources, tuple((leaf(impl, ramp(SIZE)),) for _ in sources))
+    expect(
+        isinstance(graphed, tuple) and len(graphed) == count,
+        "for a tuple of callables a tuple of as many comes back",
+        repr(graphed),
+    )
+    for factor, one in enumerate(graphed):
+        y = one(leaf(impl, ramp(SIZE, 5)))
+        expect_equal(impl, y, ramp(SIZE, 5) * (factor + 2), "graphed callables come back in the order of their sources")
+
+
+@requirement("graphed-callables.tuple-in-tuple-out")
+def test_one_callable(impl: Adapter) -> None:
+    """One callable, not in a tuple, comes back as one."""
+    graphed = impl.make_graphed_callables(_times(4.0), (leaf(impl, ramp(SIZE)),))
+    expect(callable(graphed), "for one callable one comes back", repr(graphed))
+    expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 5))), ramp(SIZE, 5) * 4.0, "the callable computes its results")
+
+
+@requirement("graphed-callables.tuple-chain")
+def test_chain(impl: Adapter) -> None:
+    """Functions and a module in a chain, each saving values for backward: results and gradients over several steps."""
+
+    def square(x: torch.Tensor) -> torch.Tensor:
+        return (x + 1.0) * (x + 1.0)
+
+    def rectify(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2.0).relu() * x
+
+    samples = tuple((leaf(impl, ramp(SIZE, start)),) for start in (0, 1, 2))
+    first, module, last = impl.make_graphed_callables((square, Scale().to(impl.device), rectify), samples)
+    for start in (1, -30, 12, 1):
+        module.zero_grad(set_to_none=True)
+        x = leaf(impl, ramp(SIZE, start) * 0.5)
+        y = last(module(first(x)))
+        now = (ramp(SIZE, start) * 0.5).requires_grad_()
+        weight, bias = ramp(SIZE, 1).requires_grad_(), ramp(SIZE, -9).requires_grad_()
+        wanted = rectify(weight * square(now) + bias)
+        # The numbers stay below 2**24 in steps of a quarter of a quarter, or are rounded alike by single operations.
+        expect_equal(impl, y, wanted, "callables in a chain give the results of their sources")
+        y.sum().backward()
+        gradients = torch.autograd.grad(wanted.sum(), (now, weight, bias))
+        for tensor, expected in zip((x, module.weight, module.bias), gradients, strict=True):
+            promise = "callables in a chain give the gradients of their sources"
+            expect_equal(impl, gradient_of(tensor, promise), expected, promise)
+
+
+@requirement("graphed-callables.tuple-chain")
+def test_earlier_outputs_survive(impl: Adapter) -> None:
+    """Outputs of the first callable still hold after the later ones ran, also where both feed the loss."""
+    graphed = impl.make_graphed_callables(
+        (_times(2.0), _times(3.0), _times(5.0)), tuple((leaf(impl, ramp(SIZE)),) for _ in range(3))
+    )
+    for start in (4, -7, 90):
+        x = leaf(impl, ramp(SIZE, start))
+        outputs = [x]
+        for one in graphed:
+            outputs.append(one(outputs[-1]))
+        for output, factor in zip(outputs[1:], (2.0, 6.0, 30.0), strict=True):
+            expect_equal(impl, output, ramp(SIZE, start) * factor, "a later callable leaves earlier outputs alone")
+        (gradient,) = torch.autograd.grad(sum(output.sum() for output in outputs[1:]), x)
+        expect_equal(impl, gradient, 38.0, "gradients of all outputs flow through the chain")
+
+
+@requirement("graphed-callables.tuple-shares-pool")
+def test_memory_is_shared(impl: Adapter) -> None:
+    """Four callables with temporaries reserve less when graphed together than when graphed apart."""
+    size = 3 * (1 << 18) + 5
+    sources = tuple(_chain for _ in range(4))
+    samples = tuple((impl.full(size, 1.0).requires_grad_(),) for _ in sources)
+    together = _reserved_by(impl, lambda: impl.make_graphed_callables(sources, samples), samples)
+    apart = _reserved_by(
+        impl, lambda: [impl.make_graphed_callables(_chain, sample) for sample in samples], samples
+    )
+    if together is not None and apart is not None:
+        expect(
+            together < apart,
+            "callables graphed together share a memory pool",
+            f"{together} bytes reserved together, {apart} bytes apart",
+        )
+
+
+def _times(factor: float) -> Any:
+    return lambda x: x * factor
+
+
+def _chain(x: torch.Tensor) -> torch.Tensor:
+    for _ in range(4):
+        x = x + 1.0
+    return x
+
+
+def _reserved_by(impl: Adapter, make: Any, samples: tuple[Any, ...]) -> int | None:
+    """Bytes that graphing reserves, where the implementation tells; checks the results in any case."""
+    before = _reserved(impl)
+    graphed = make()
+    after = _reserved(impl)
+    for one, (sample,) in zip(graphed, samples, strict=True):
+        expect_equal(impl, one(sample), 5.0, "callables that share memory compute their results")
+    return None if before is None or after is None else after - before
+
+
+def _reserved(impl: Adapter) -> int | None:
+    if impl.capabilities.get("memory_stats") is False:
+        return None
+    impl.synchronize()
+    gc.collect()
+    impl.empty_cache()
+    return impl.memory_reserved()
