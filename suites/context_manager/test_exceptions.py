@@ -105,7 +105,6 @@ def test_no_capture_is_left_open(impl: Adapter, kind: type[BaseException]) -> No
     graph, _ = captured(impl, lambda: x.mul_(3.0), stream=stream)
     replay(impl, graph, times=2)
     expect_equal(impl, x, 18.0, "another graph captures and replays after an exception in a block")
-    del spoiled
 
 
 @pytest.mark.parametrize("kind", [Unrelated, Interruption], ids=lambda kind: kind.__name__)

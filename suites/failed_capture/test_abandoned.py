@@ -14,22 +14,23 @@ from conformance.registry import requirement
 from suites.failed_capture.memory import ALL, YOUNG, growth, use_large_memory
 from suites.failed_capture.programs import Affine, caught, expect_capture, expect_eager_work, in_words
 
-#: Abandons a capture that it begins on the current stream.
-Abandon = Callable[[Adapter, Callable[[], Any]], None]
+#: Abandons a capture that it begins on the current stream; returns the graph, if there still is one.
+Abandon = Callable[[Adapter, Callable[[], Any]], Any]
 
 
-def by_reset(impl: Adapter, body: Callable[[], Any]) -> None:
+def by_reset(impl: Adapter, body: Callable[[], Any]) -> Any:
     """Reset in the middle.  An implementation may refuse: the capture is then intact, and is ended."""
     graph = impl.new_graph()
     impl.capture_begin(graph)
     body()
     error = caught(graph.reset)
     if error is None:
-        return
+        return graph
     if not isinstance(error, RuntimeError):
         fail("reset during a capture works or raises a RuntimeError", in_words(error))
     ending = caught(graph.capture_end)
     expect(ending is None, "a reset that is refused leaves the capture to be ended", in_words(ending))
+    return graph
 
 
 def by_deletion(impl: Adapter, body: Callable[[], Any]) -> None:
@@ -54,12 +55,13 @@ def abandon_on(impl: Adapter, stream: Any, abandon: Abandon, body: Callable[[], 
     stream.wait_stream(before)
     with impl.stream(stream):
         try:
-            abandon(impl, body)
+            graph = abandon(impl, body)  # kept, because its deletion would end what reset should have ended
         finally:
             left_capturing = impl.is_current_stream_capturing()
             if left_capturing:
                 # The owner is gone; on a broken implementation any graph made on this stream may end its capture.
                 impl.abort_capture(impl.new_graph())
+    del graph
     return left_capturing
 
 
@@ -99,11 +101,12 @@ def test_recapture_after_reset(impl: Adapter) -> None:
     """The graph that was reset in the middle of a capture captures again itself."""
     graph, stream = impl.new_graph(), impl.new_stream()
 
-    def abandon(impl: Adapter, body: Callable[[], Any]) -> None:
+    def abandon(impl: Adapter, body: Callable[[], Any]) -> Any:
         impl.capture_begin(graph)
         body()
         if caught(graph.reset) is not None:
             impl.abort_capture(graph)
+        return graph
 
     abandon_on(impl, stream, abandon, Affine(impl).body)
     expect_capture(impl, graph, "a graph that was reset during a capture captures again", stream=stream)

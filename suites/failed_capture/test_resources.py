@@ -17,6 +17,7 @@ from suites.failed_capture.programs import (
     basic,
     expect_capture,
     host_read,
+    open_capture,
     spoil,
 )
 
@@ -74,6 +75,28 @@ def test_pool_holder_untouched(impl: Adapter) -> None:
     program.check(impl, holder, "a graph replays right after another graph's capture into its pool failed")
     for tensor in filler:
         expect_equal(impl, tensor, -3.0, "a replay writes to no tensor made after a failed capture into its pool")
+
+
+@requirement("failed-capture.held-pool-stays")
+def test_pool_stays_reserved(impl: Adapter) -> None:
+    """A failure gives up no memory that a live graph still replays in."""
+    stream, holder, act = impl.new_stream(), impl.new_graph(), host_read(impl)
+    with open_capture(impl, holder, stream=stream):
+        use_large_memory(impl)
+        holder.capture_end()
+    pool = holder.pool()
+
+    def fail() -> None:
+        attempt(impl, lambda: use_large_memory(impl), act, stream=stream, pool=pool).graph.reset()
+
+    grown = growth(impl, fail, impl.memory_reserved)
+    expect(
+        grown >= 0,
+        "the memory of a pool that a graph holds stays reserved when another graph's capture into it fails",
+        f"{-grown} bytes less reserved after three failures",
+    )
+    holder.replay()
+    impl.synchronize()
 
 
 @requirement("failed-capture.random-state-unaffected")

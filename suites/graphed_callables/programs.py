@@ -7,6 +7,7 @@ an order of their own (matrix products, means) is compared with eager torch on t
 from __future__ import annotations
 
 import copy
+import itertools
 
 import torch
 from torch import nn
@@ -50,7 +51,7 @@ class Scale(nn.Module):
 def network(*shape: int) -> nn.Sequential:
     """Linear layers of the given widths with ``tanh`` between them, the same at every call."""
     layers: list[nn.Module] = []
-    for inner, outer in zip(shape[:-1], shape[1:], strict=True):
+    for inner, outer in itertools.pairwise(shape):
         layers += [nn.Linear(inner, outer), nn.Tanh()]
     model = nn.Sequential(*layers[:-1])
     with torch.no_grad():

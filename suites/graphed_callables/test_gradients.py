@@ -155,8 +155,8 @@ def test_eager_code_around(impl: Adapter) -> None:
         expect_close(impl, seen, wanted, "a graphed part of a network gives the results of the eager one")
         seen.square().sum().backward()
         wanted.square().sum().backward()
-        for one, other in zip(model.parameters(), host.parameters(), strict=True):
-            expect_close(impl, one.grad, other.grad, "gradients flow through eager and graphed parts alike")
+        for weight, expected in zip(model.parameters(), host.parameters(), strict=True):
+            expect_close(impl, weight.grad, expected.grad, "gradients flow through eager and graphed parts alike")
 
 
 @requirement("graphed-callables.double-backward-refused")
@@ -189,7 +189,7 @@ def test_allowed_unused_input(impl: Adapter, kind: str) -> None:
     graphed = impl.make_graphed_callables(source, samples, allow_unused_input=True)
     for start in STARTS:
         used = leaf(impl, ramp(SIZE, start))
-        unused = source.bias if isinstance(source, torch.nn.Module) else leaf(impl, ramp(SIZE))
+        unused = source.bias if isinstance(source, _Square) else leaf(impl, ramp(SIZE))
         y = graphed(used) if kind == "parameter" else graphed(used, unused)
         expect_equal(impl, y, ramp(SIZE, start).square(), "a callable with an unused input computes its results")
         y.sum().backward()

@@ -15,6 +15,10 @@ from suites.graphed_callables.programs import SIZE, Scale, leaf, ramp
 #: What a refusal may be: the oldest documents show assertions.
 REFUSALS = (AssertionError, RuntimeError, TypeError, ValueError)
 
+HOOKS = pytest.mark.parametrize(
+    "register", ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook"]
+)
+
 
 def _scale(impl: Adapter, **settings: Any) -> Scale:
     module: Scale = impl.make_graphed_callables(Scale().to(impl.device), (leaf(impl, ramp(SIZE)),), **settings)
@@ -56,7 +60,8 @@ def test_other_mode(impl: Adapter, training: bool) -> None:
         before = module.calls
         y = module(leaf(impl, ramp(shape, 4)))
         ran = module.calls - before
-        expect_equal(impl, y, ramp(SIZE, 1) * ramp(shape, 4) + ramp(SIZE, -9), "both modes compute the module's results")
+        expected = ramp(SIZE, 1) * ramp(shape, 4) + ramp(SIZE, -9)
+        expect_equal(impl, y, expected, "both modes compute the module's results")
         if other:
             expect(ran == 1, "in the other mode the module's own forward runs", f"it ran {ran} times")
         else:
@@ -75,7 +80,7 @@ def test_dropout_is_off_in_evaluation(impl: Adapter) -> None:
     expect(bool((seen == 0.0).any()), "in training mode dropout drops", "no element is zero")
 
 
-@pytest.mark.parametrize("register", ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook"])
+@HOOKS
 @requirement("graphed-callables.hooks-refused")
 def test_hooks_before(impl: Adapter, register: str) -> None:
     """A module with hooks is refused, and keeps working."""
@@ -91,7 +96,7 @@ def test_hooks_before(impl: Adapter, register: str) -> None:
     expect_equal(impl, source(leaf(impl, ramp(SIZE, 4))), expected, "a refused module works as before")
 
 
-@pytest.mark.parametrize("register", ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook"])
+@HOOKS
 @requirement("graphed-callables.hooks-afterwards")
 def test_hooks_after(impl: Adapter, register: str) -> None:
     """A hook that is registered on a graphed module is called once in every step."""

@@ -96,9 +96,7 @@ def _captured_square(impl: Adapter) -> tuple[Any, torch.Tensor]:
 @requirement("graphed-callables.capture-error-mode")
 def test_capture_error_mode(impl: Adapter, mode: str) -> None:
     """Each documented mode is taken, and the callable works."""
-    graphed = impl.make_graphed_callables(
-        lambda x: x * x, (leaf(impl, ramp(SIZE)),), capture_error_mode=mode
-    )
+    graphed = impl.make_graphed_callables(lambda x: x * x, (leaf(impl, ramp(SIZE)),), capture_error_mode=mode)
     for start in (2, 40, -9):
         x = leaf(impl, ramp(SIZE, start))
         y = graphed(x)

@@ -32,12 +32,12 @@ def _train(impl: Adapter, model: nn.Module, host: nn.Module, optimizer: str) -> 
         loss = nn.functional.mse_loss(model(impl.tensor(x)), impl.tensor(target))
         wanted = nn.functional.mse_loss(host(x), target)
         loss.backward()
-        wanted.backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(wanted)
         for one in optimizers:
             one.step()
         expect_close(impl, loss, wanted, f"step {step} of a graphed training loop has the eager loop's loss")
-    for one, other in zip(model.parameters(), host.parameters(), strict=True):
-        expect_close(impl, one, other, "a graphed training loop ends with the eager loop's parameters")
+    for seen, expected in zip(model.parameters(), host.parameters(), strict=True):
+        expect_close(impl, seen, expected, "a graphed training loop ends with the eager loop's parameters")
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -62,6 +62,30 @@ def test_graph_sharing_the_pool_goes_on(impl: Adapter, which: str, ending: str) 
             expect_equal(impl, other, -1.0, "memory of a pool that a graph still uses is not handed out")
 
 
+@requirement("reset.shared-pool-survives")
+@pytest.mark.parametrize("ending", ["reset", "deleted"])
+def test_intermediates_in_the_shared_pool_stay(impl: Adapter, ending: str) -> None:
+    """A pool in which no tensor is alive, only what a graph computes on the way, lives as long as that graph."""
+    x, result = impl.full(1003, 0.0), impl.full(1003, 0.0)
+    holder = [captured(impl, lambda: (x + 1) * 2)[0]]
+    left, _ = captured(impl, lambda: result.copy_((x + 3) * 5), pool=holder[0].pool())
+    replay(impl, holder[0])
+    replay(impl, left)
+    if ending == "reset":
+        holder[0].reset()
+    holder.clear()
+    collect_garbage()
+    impl.empty_cache()
+    others = [impl.full(1003, -1.0) for _ in range(8)]
+    for value in (3.0, -4.0, 8.0):
+        x.fill_(value)
+        result.fill_(99.0)
+        replay(impl, left)
+        expect_equal(impl, result, (value + 3) * 5, "a pool lives as long as one of its graphs")
+        for other in others:
+            expect_equal(impl, other, -1.0, "memory of a pool that a graph still uses is not handed out")
+
+
 @requirement("reset.library-state-survives")
 def test_other_graph_with_matmul_goes_on(impl: Adapter) -> None:
     """Of two graphs with matrix products captured on one stream, one replays rightly after the other was reset."""

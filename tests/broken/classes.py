@@ -226,15 +226,6 @@ class HidesASpoiledCapture(CUDAGraph):
             super().capture_end()
 
 
-class CapturesOverACapture(CUDAGraph):
-    """capture_begin silently throws away what the graph holds."""
-
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
-        if self._state != "capturing":
-            self.reset()
-        super().capture_begin(pool, capture_error_mode, check_input_liveness)
-
-
 AREAS: dict[type[CUDAGraph], set[str]] = {
     RunsAtCaptureEnd: {"capture"},
     ForgetsTheLastNode: {"capture", "replay"},
@@ -261,5 +252,4 @@ AREAS: dict[type[CUDAGraph], set[str]] = {
     AlwaysGlobal: {"error-modes"},
     TakesAnyMode: {"error-modes"},
     HidesASpoiledCapture: {"error-modes", "failed-capture"},
-    CapturesOverACapture: {"misuse"},
 }

@@ -1,6 +1,7 @@
 """Executables: frozen copies, launched in orders that the edges allow, changed through their own calls."""
 
 import ctypes
+import itertools
 import threading
 import time
 from typing import Any
@@ -65,7 +66,7 @@ def test_every_launch_keeps_the_edges_in_another_order() -> None:
         assert len(run) == len(set(run)) == 14
         for index in range(4):
             assert [entry for entry in run if entry[0] == index] == [(index, step) for step in range(3)]
-    assert all(one != two for one, two in zip(runs, runs[1:], strict=False))
+    assert all(one != two for one, two in itertools.pairwise(runs))
     assert len(set(runs)) == 8
 
 

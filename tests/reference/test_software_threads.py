@@ -41,9 +41,9 @@ def in_mode(mode: Any, call: Callable[[], Any]) -> Any:
 
 
 def permitted(capture: Any, thread: Any, *, own: bool) -> bool:
-    if thread == RELAXED or capture == RELAXED:
+    if RELAXED in (thread, capture):
         return True
-    return (not own and capture != GLOBAL) or (not own and thread == THREAD_LOCAL)
+    return not own and THREAD_LOCAL in (thread, capture)
 
 
 @pytest.mark.parametrize("capture", MODES)
