@@ -44,7 +44,8 @@ class _Capture:
 
     stream: Any
     id: int
-    thread: int
+    #: The only thread that may end it, or ``None``.
+    thread: int | None
 
 
 class _Holdings:
@@ -177,7 +178,8 @@ class GraphCore:
             self._holds.release_pools()
             raise
         capture_id = int(runtime.cudaStreamGetCaptureInfo(stream.cuda_stream)[2])
-        self._holds.capture = _Capture(stream, capture_id, threading.get_ident())
+        relaxed = capture_mode == runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
+        self._holds.capture = _Capture(stream, capture_id, None if relaxed else threading.get_ident())
         _underway[capture_id] = self
         self._device.capture_begun(capture_id, pool_id)
         if check_input_liveness:
@@ -211,10 +213,10 @@ class GraphCore:
             raise self._refuse(call, "begin a capture with capture_begin() first")
         if self._device.current_stream().cuda_stream != holds.capture.stream.cuda_stream:
             raise self._refuse(call, "and must be ended on the stream it began on: make that stream current")
+        if holds.capture.thread not in (None, threading.get_ident()):
+            # The runtime would discard the capture; refused here, it goes on.
+            raise self._refuse(call, "and must be ended in the thread that began it, unless its mode is relaxed")
         result = runtime.cudaStreamEndCapture(holds.capture.stream.cuda_stream)
-        if result[0] == runtime.cudaError_t.cudaErrorStreamCaptureWrongThread:
-            # The capture goes on: only its own thread may end it.
-            check(runtime, "cudaStreamEndCapture", result, "End the capture in the thread that began it.")
         holds.capture_over()
         holds.stop_tracking()
         try:
@@ -266,7 +268,10 @@ class GraphCore:
         status, capture_id = runtime.cudaStreamGetCaptureInfo(stream)[1:3]
         with self._device.launching():
             result = runtime.cudaGraphLaunch(holds.exec, stream)
-        check(runtime, "cudaGraphLaunch", result, f"{call} launched nothing.")
+        try:
+            check(runtime, "cudaGraphLaunch", result, f"{call} did not complete.")
+        except DeviceError as error:
+            raise error from self._device.kernel_failure(result[0])
         if int(status) != 0:
             parent = _underway.get(int(capture_id))
             if parent is not None:

@@ -92,6 +92,9 @@ class CudaDevice:
     def launching(self) -> contextlib.AbstractContextManager[Any]:
         return torch.cuda.device(self._index)
 
+    def kernel_failure(self, code: Any) -> BaseException | None:
+        return None
+
     def kernel_name(self, node: Any) -> str:
         error, params = driver.cuGraphKernelNodeGetParams(driver.CUgraphNode(int(node)))
         if int(error) == 0 and int(params.kern) != 0:

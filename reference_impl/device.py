@@ -67,6 +67,9 @@ class Device(Protocol):
     def launching(self) -> contextlib.AbstractContextManager[Any]:
         """What has to surround the launch of an executable."""
 
+    def kernel_failure(self, code: Any) -> BaseException | None:
+        """What a kernel raised in the launch that returned `code`, where kernels can raise."""
+
     def kernel_name(self, node: Any) -> str:
         """The name of the kernel that a kernel node launches."""
 
@@ -80,6 +83,12 @@ class Device(Protocol):
     def memory_snapshot(self) -> list[Any]: ...
     def empty(self, shape: Iterable[int], dtype: torch.dtype) -> torch.Tensor: ...
     def manual_seed(self, seed: int) -> None: ...
+
+
+def current_stream_capturing(on: Device) -> bool:
+    """Whether a capture, valid or invalidated, is underway on the current stream."""
+    # Asked of the runtime: torch's own streams cannot say it in every release.
+    return int(on.runtime.cudaStreamIsCapturing(on.current_stream().cuda_stream)[1]) != 0
 
 
 _lock = threading.Lock()

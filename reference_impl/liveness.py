@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl import operators
-from reference_impl.device import Device
+from reference_impl.device import Device, current_stream_capturing
 
 _SHOWN = 5
 
@@ -48,6 +48,11 @@ class LivenessTracker(TorchDispatchMode):
         device: tells what its kernels can reach, and which memory belongs to a pool.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
+
     def __init__(self, device: Device) -> None:
         super().__init__()
         self._device = device
@@ -58,7 +63,7 @@ class LivenessTracker(TorchDispatchMode):
         self, func: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if not self._device.current_stream().is_capturing():
+        if not current_stream_capturing(self._device):
             return func(*args, **kwargs)
         if func.name() in ("aten::lift_fresh", "aten::lift_fresh_copy"):
             self._note_made_inside(args)  # a literal of the program

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from reference_impl.device import PoolId, device
+from reference_impl.device import PoolId, current_stream_capturing, device
 
 __all__ = [
     "Event",
@@ -81,7 +81,7 @@ def synchronize() -> None:
 
 def is_current_stream_capturing() -> bool:
     """Whether a capture, valid or invalidated, is underway on the current stream."""
-    return bool(device().current_stream().is_capturing())
+    return current_stream_capturing(device())
 
 
 def graph_pool_handle() -> PoolId:

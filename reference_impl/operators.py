@@ -5,7 +5,6 @@ Nothing here knows of graphs or streams.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,10 +16,6 @@ from torch.utils import _pytree as pytree
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
-
-#: Operators whose output layout their meta kernel does not predict on a CPU.
-_LAYOUT_BY_TRIAL = frozenset({"aten::convolution", "aten::convolution_backward", "aten::_convolution"})
-
 
 @functools.cache
 def is_view(func: OpOverload) -> bool:
@@ -109,21 +104,25 @@ def tensors_of(args: Args, kwargs: Kwargs) -> Iterator[torch.Tensor]:
 
 
 def describe_outputs(func: OpOverload, args: Args, kwargs: Kwargs) -> tuple[Any, dict[int, torch.Tensor]]:
-    """What a call would return, without computing it.
+    """What a call would return, without touching the memory of its arguments.
 
     Returns:
         The result with tensors that carry only sizes, strides and dtype, and for each tensor argument (by ``id``) the
         stand-in that was passed for it: an operator that returns its argument returns the stand-in.
+
+    Raises:
+        Exception: whatever the operator raises for such arguments on any memory.
     """
-    if func.name() not in _LAYOUT_BY_TRIAL:
-        # Without a meta kernel, and for a call that is wrong on every device, the trial tells.
-        with contextlib.suppress(Exception):
-            return _describe(func, args, kwargs, _on_meta)
-    state = torch.get_rng_state()
+    # A trial on scratch memory knows the layout that this device gives.  The operator's meta kernel only predicts it,
+    # but does not mind values; and a custom operator's fake kernel is what its author wants to be asked.
+    ways = (_on_scratch, _on_meta) if func.namespace == "aten" else (_on_meta, _on_scratch)
     try:
-        return _describe(func, args, kwargs, _on_scratch)
-    finally:
-        torch.set_rng_state(state)
+        return _describe(func, args, kwargs, ways[0])
+    except Exception as first:
+        try:
+            return _describe(func, args, kwargs, ways[1])
+        except Exception:
+            raise first from None
 
 
 def _describe(func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Any, dict[int, torch.Tensor]]:
@@ -134,7 +133,7 @@ def _describe(func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[
             if id(leaf) not in stand_ins:
                 stand_ins[id(leaf)] = stand_in(leaf)
             return stand_ins[id(leaf)]
-        if isinstance(leaf, torch.Generator) and stand_in is _on_meta:
+        if isinstance(leaf, torch.Generator):
             return None
         return leaf
 
@@ -143,7 +142,10 @@ def _describe(func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[
         kwargs = {**kwargs, "device": torch.device("meta")}
         if kwargs.get("pin_memory"):
             kwargs["pin_memory"] = False
-    return func(*args, **kwargs), stand_ins
+    if not is_random(func):
+        return func(*args, **kwargs), stand_ins
+    with torch.random.fork_rng(devices=[]):
+        return func(*args, **kwargs), stand_ins
 
 
 def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
@@ -151,8 +153,9 @@ def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _on_scratch(tensor: torch.Tensor) -> torch.Tensor:
-    # Zeros are valid wherever poison would not be: as indices, as probabilities, as classes.
-    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype).zero_()
+    # Zeros are valid where poison would not be: as indices, as classes, as lengths.
+    end = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True)) + 1
+    return torch.zeros(max(end, 0), dtype=tensor.dtype).as_strided(tensor.size(), tensor.stride())
 
 
 # -- running again --------------------------------------------------------------------------------------------------
@@ -163,23 +166,27 @@ def out_variant(func: OpOverload) -> tuple[OpOverload, tuple[str, ...]] | None:
     """The overload that computes the same into given tensors, with the names of its ``out`` arguments, if there is one."""
     if any(not isinstance(result.type, torch.TensorType) for result in func._schema.returns):
         return None
+    if _SAME_BITS.isdisjoint(func.tags):
+        return None
     packet = func.overloadpacket
     wanted = _inputs(func)
+    # The out= form of a factory leaves out what the given tensor already says.
+    told = [pair for pair in wanted if pair[0] not in {"dtype", "layout", "device", "pin_memory", "memory_format"}]
     for name in packet.overloads():
         candidate = getattr(packet, name)
         outs = tuple(argument.name for argument in candidate._schema.arguments if argument.is_out)
-        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) == wanted:
+        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) in (wanted, told):
             return candidate, outs
     return None
 
 
-#: Arguments that the out= form of a factory leaves out, because the given tensor says the same.
-_TOLD_BY_OUTPUT = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format"})
+#: Operators whose out= form computes as the plain one does.  Others (matrix decompositions, some losses) take another
+#: path when the layout of the result is given, and their last bits differ.
+_SAME_BITS = frozenset({torch.Tag.core, torch.Tag.pointwise})
 
 
 def _inputs(func: OpOverload) -> list[tuple[str, str]]:
-    arguments = func._schema.arguments
-    return [(a.name, str(a.type)) for a in arguments if not a.is_out and a.name not in _TOLD_BY_OUTPUT]
+    return [(argument.name, str(argument.type)) for argument in func._schema.arguments if not argument.is_out]
 
 
 def rerun(func: OpOverload, args: Args, kwargs: Kwargs, outputs: Sequence[torch.Tensor]) -> Callable[[], Any]:

@@ -21,17 +21,28 @@ class OperatorKernel:
 
     Attributes:
         name: the operator's name, which stands for the kernel's.
-        memory: the user's storages that the operator reaches.
+        memory: what the operator reaches: segments of the allocator, storages of the user's.
         serial: equal for operators that draw from the same generator; such nodes keep their order.
         run: performs the operator.
-        keeps: what must live as long as the kernel: segments of the allocator, literals.
     """
 
     name: str
-    memory: Sequence[ExternalMemory]
+    memory: Sequence[Memory]
     serial: Hashable | None
     run: Callable[[], Any]
-    keeps: tuple[object, ...]
+
+
+class Memory(Protocol):
+    """Memory that a kernel reaches."""
+
+    def acquire(self) -> object:
+        """What a launch holds while it runs; raises if there is nothing left to reach."""
+
+
+class Segment(Memory, Protocol):
+    """Memory that the allocator owns, with a storage over all of it."""
+
+    view: torch.UntypedStorage
 
 
 class Capture(Protocol):
@@ -40,7 +51,7 @@ class Capture(Protocol):
     def empty(self, nbytes: int) -> torch.UntypedStorage:
         """Memory from the pool of the capture."""
 
-    def segment(self, address: int) -> Any:
+    def segment(self, address: int) -> Segment | None:
         """The allocator's segment that holds `address`, or ``None`` for memory that the allocator does not own."""
 
     def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
@@ -62,6 +73,11 @@ class Recorder(TorchDispatchMode):
     Args:
         capture_of: returns the capture that the thread's current stream belongs to, or ``None`` outside a capture.
     """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
 
     def __init__(self, capture_of: Callable[[], Capture | None]) -> None:
         super().__init__()
@@ -115,8 +131,7 @@ class _Recording:
         self._func = func
         self._args = args
         self._kwargs = kwargs
-        self._memory: dict[int, ExternalMemory] = {}
-        self._keeps: dict[int, object] = {}
+        self._memory: dict[int, Memory] = {}
 
     def result(self) -> Any:
         described, stand_ins = operators.describe_outputs(self._func, self._args, self._kwargs)
@@ -161,7 +176,7 @@ class _Recording:
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._alias, (self._args, self._kwargs))
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
         self._capture.launch(
-            OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run, tuple(self._keeps.values()))
+            OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run)
         )
 
     def _serial(self) -> Hashable | None:
@@ -179,7 +194,7 @@ class _Recording:
         storage = tensor.untyped_storage()
         segment = self._capture.segment(storage.data_ptr())
         if segment is not None:
-            self._keeps[id(segment)] = segment
+            self._memory[id(segment)] = segment
             return alias_of(tensor, segment.view, storage.data_ptr())
         memory = self._capture.external(storage)
         self._memory[id(memory)] = memory

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -35,18 +36,13 @@ class SoftwareCapture:
         self._device = device
         self._pool = pool
         self._externals: dict[int, ExternalMemory] = {}
-        self._views: dict[int, SegmentView] = {}
 
     def empty(self, nbytes: int) -> torch.UntypedStorage:
         return self._device.storage(nbytes, self._pool)
 
     def segment(self, address: int) -> Any:
         segment = self._device.allocator.segment_of(address)
-        if segment is None:
-            return None
-        if segment.address not in self._views:
-            self._views[segment.address] = SegmentView(segment)
-        return self._views[segment.address]
+        return None if segment is None else self._device.view_of(segment)
 
     def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
         # While its weak reference is held, a storage's identity is not given to another one.
@@ -72,11 +68,25 @@ class SoftwareCapture:
 
 
 class SegmentView:
-    """A segment that a kernel holds, with a storage over all of it."""
+    """A segment of the allocator as kernels hold it, with a storage over all of it."""
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.view = alias(segment.address, segment.size)
+        self.mapped = True
+
+    def acquire(self) -> Segment:
+        """What a launch has to hold while it runs.
+
+        Raises:
+            RuntimeError: the allocator gave the memory back: a GPU would find an illegal address.
+        """
+        if not self.mapped:
+            raise RuntimeError(
+                f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x}, which the allocator "
+                "has returned to the system; a graph has to keep its memory pool as long as it is replayed"
+            )
+        return self.segment
 
 
 class SoftwareDevice:
@@ -87,8 +97,9 @@ class SoftwareDevice:
 
     def __init__(self, limit: int | None = None) -> None:
         self.allocator = TensorAllocator(
-            limit, on_map=runtime.register_memory, on_unmap=runtime.unregister_memory
+            limit, on_map=runtime.register_memory, on_unmap=self._unmapped
         )
+        self._views: weakref.WeakValueDictionary[int, SegmentView] = weakref.WeakValueDictionary()
         self._streams = Streams(self._stream_changed)
         self._captures: dict[int, SoftwareCapture] = {}
         self._thread = threading.local()
@@ -152,6 +163,9 @@ class SoftwareDevice:
         ):
             yield
 
+    def kernel_failure(self, code: Any) -> BaseException | None:
+        return runtime.last_failure() if code == runtime.cudaError_t.cudaErrorLaunchFailure else None
+
     def kernel_name(self, node: Any) -> str:
         params = check(runtime, "cudaGraphKernelNodeGetParams", runtime.cudaGraphKernelNodeGetParams(node))
         function = find_function(int(params.func))
@@ -161,6 +175,19 @@ class SoftwareDevice:
         return tensor.device.type == "cpu"
 
     # -- memory -----------------------------------------------------------------------------------------------------
+
+    def view_of(self, segment: Segment) -> SegmentView:
+        """The one view of a segment, for as long as kernels hold it."""
+        view = self._views.get(segment.address)
+        if view is None:
+            view = self._views[segment.address] = SegmentView(segment)
+        return view
+
+    def _unmapped(self, address: int) -> None:
+        view = self._views.pop(address, None)
+        if view is not None:
+            view.mapped = False
+        runtime.unregister_memory(address)
 
     def storage(self, nbytes: int, pool: PoolId) -> torch.UntypedStorage:
         """Poisoned memory of `nbytes` bytes for the current stream."""

@@ -15,7 +15,9 @@ def capture_into(impl: Adapter, graph: Any, body: Callable[[], Any], **settings:
         return body()
 
 
-def captured(impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None, **settings: Any) -> tuple[Any, Any]:
+def captured(
+    impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None, **settings: Any
+) -> tuple[Any, Any]:
     """A new graph holding the work of `body`, and what `body` returned."""
     graph = impl.new_graph(keep_graph)
     return graph, capture_into(impl, graph, body, **settings)
@@ -39,9 +41,7 @@ def replay(impl: Adapter, graph: Any, times: int = 1) -> None:
     impl.synchronize()
 
 
-def capture_between(
-    impl: Adapter, graph: Any, body: Callable[[], Any], *, stream: Any = None, **settings: Any
-) -> Any:
+def capture_between(impl: Adapter, graph: Any, body: Callable[[], Any], *, stream: Any = None, **settings: Any) -> Any:
     """Capture `body` between capture_begin and capture_end on a side stream; return what `body` returned."""
     with side_stream(impl, stream):
         impl.capture_begin(graph, **settings)

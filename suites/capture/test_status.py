@@ -8,7 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.registry import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by, open_capture
-from suites.common import capture_between, replay
+from suites.common import capture_between, replay, side_stream
 
 
 @BOTH_WAYS
@@ -79,7 +79,7 @@ def test_refused_begin_leaves_no_capture(impl: Adapter) -> None:
     """After the refusal nothing captures, work runs, and the same graph captures on a side stream."""
     x = impl.full(37, 1.0)
     graph = impl.new_graph()
-    with impl.stream(impl.default_stream()):
+    with side_stream(impl, impl.default_stream()):
         try:
             expect_raises("capture_begin on the default stream is refused", lambda: impl.capture_begin(graph))
         except BaseException:

@@ -165,8 +165,10 @@ def test_double_backward(impl: Adapter) -> None:
     graphed = impl.make_graphed_callables(lambda x: x * x * x, (leaf(impl, ramp(SIZE)),))
     x = leaf(impl, ramp(SIZE, 1))
     (gradient,) = torch.autograd.grad(graphed(x).square().sum(), x, create_graph=True)
+    # The second factor has a derivative of its own: were the first one's just left out, a wrong number would come back.
     expect_raises(
-        "differentiating a gradient of a graphed callable raises", lambda: torch.autograd.grad(gradient.sum(), x)
+        "differentiating a gradient of a graphed callable raises",
+        lambda: torch.autograd.backward((gradient * x).sum()),
     )
 
 

@@ -31,7 +31,7 @@ def _train(impl: Adapter, model: nn.Module, host: nn.Module, optimizer: str) -> 
             one.zero_grad(set_to_none=True)
         loss = nn.functional.mse_loss(model(impl.tensor(x)), impl.tensor(target))
         wanted = nn.functional.mse_loss(host(x), target)
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.autograd.backward(wanted)
         for one in optimizers:
             one.step()

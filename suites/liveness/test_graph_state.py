@@ -139,8 +139,7 @@ def test_the_check_is_not_inherited(impl: Adapter) -> None:
     source, passing = impl.full(SIZE, 2.0), [impl.full(SIZE, 0.0)]
 
     def body() -> None:
-        # A dead input that the memory of a living view stands in for would be no proof, so this one is only used as
-        # the shape of a new tensor: nothing reads its memory, whoever watches it.
+        # Only the shape of this input is used, so that no replay reads its memory once it is dead.
         out.copy_(torch.full_like(passing[0], 3.0) + source)
 
     capture_into(impl, graph, body)
