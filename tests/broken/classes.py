@@ -10,6 +10,7 @@ from typing import Any
 
 from reference_impl import CUDAGraph, graph_pool_handle
 from reference_impl.device import PoolId
+from reference_impl.topology import nodes_of
 
 
 class RunsAtCaptureEnd(CUDAGraph):
@@ -25,10 +26,8 @@ class ForgetsTheLastNode(CUDAGraph):
 
     def capture_end(self) -> None:
         self._end("capture_end()")
-        runtime = self._device.runtime
-        nodes = runtime.cudaGraphGetNodes(self._holds.template, 1 << 16)[1]
-        if nodes:
-            runtime.cudaGraphDestroyNode(nodes[-1])
+        for node in nodes_of(self._device.runtime, self._holds.template)[-1:]:
+            self._device.runtime.cudaGraphDestroyNode(node)
         self.capture_end_post()
 
 
