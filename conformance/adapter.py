@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
-
-import torch
+from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.vocabulary import CAPABILITIES, DIALECTS, Dialect
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["CAPABILITIES", "DIALECTS", "Adapter", "Dialect", "Event", "ModuleAdapter", "Stream", "in_thread"]
 
@@ -49,6 +50,8 @@ class Adapter:
         capabilities: what is declared; a name that is left out is unstated.
         runtime: module with the graph functions of ``cuda.bindings.runtime`` for the raw handles, or ``None``.
         needs_side_stream: whether a capture on the default stream is refused.
+        visible_devices: the environment variable that limits a process to some of the devices, such as
+            ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Adapter:
     capabilities: Mapping[str, bool] = {}
     runtime: Any = None
     needs_side_stream: bool = True
+    visible_devices: str | None = None
 
     # -- graphs -----------------------------------------------------------------------------------------------------
 
@@ -124,6 +128,13 @@ class Adapter:
         """The executable's handle, through the method that the dialect documents."""
         return int(getattr(graph, "raw_xpu_graph_exec" if self.dialect == "xpu" else "raw_cuda_graph_exec")())
 
+    def debug_dump(self, graph: Any, path: Any, *, verbose: bool | None = None) -> None:
+        """Write the captured graph to `path`, each argument passed the way the dialect documents it."""
+        settings: dict[str, Any] = {"path" if self.dialect == "accelerator" else "debug_path": path}
+        if verbose is not None:
+            settings["verbose"] = verbose
+        graph.debug_dump(**settings)
+
     # -- streams and synchronisation --------------------------------------------------------------------------------
 
     def new_stream(self) -> Stream:
@@ -146,6 +157,10 @@ class Adapter:
         """Wait for all work of the device."""
         raise NotImplementedError
 
+    def device_count(self) -> int:
+        """How many devices of this kind the process sees; workers are spread over them."""
+        return 1
+
     # -- tensors and memory -----------------------------------------------------------------------------------------
 
     @property
@@ -155,15 +170,21 @@ class Adapter:
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         """A device tensor in ordinary memory, outside all pools, holding `data`: nested lists or a CPU tensor."""
+        import torch
+
         return torch.as_tensor(data, dtype=dtype).to(self.device, copy=True)
 
-    def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """A device tensor of `shape` in ordinary memory, every element `value`."""
+    def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """A device tensor of `shape` in ordinary memory, every element `value`; of 32-bit floats unless told."""
+        import torch
+
         size = (shape,) if isinstance(shape, int) else tuple(shape)
-        return self.tensor(torch.full(size, value, dtype=dtype))
+        return self.tensor(torch.full(size, value, dtype=torch.float32 if dtype is None else dtype))
 
     def pinned(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         """A host tensor in pinned memory that the device can copy from asynchronously."""
+        import torch
+
         return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -189,6 +210,8 @@ class Adapter:
 
     def manual_seed(self, seed: int) -> None:
         """Seed the device's default generator."""
+        import torch
+
         torch.manual_seed(seed)
 
     def unsafe_call(self) -> None:
@@ -265,6 +288,8 @@ class ModuleAdapter(Adapter):
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.runtime = runtime
+        import torch
+
         self._device = torch.device(device)
 
     @property

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import gc
 import random
+import sys
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import torch
 
 from conformance.adapter import Adapter
 from conformance.errors import RequirementError, UsageError, one_line
 from conformance.fixtures import OBSERVATIONS
+from conformance.health import Before, Health
 from conformance.judging import Judgement, after_teardown, judge, mend
 from conformance.record import TestResult
 from conformance.selection import Case, Selection, case_of, is_narrowed, only, rerun_command
@@ -38,6 +39,8 @@ class _Progress:
     left_behind: str | None = None
     warnings: tuple[str, ...] = ()
     absent: str | None = None
+    before: Before | None = None
+    unfit: str | None = None
 
 
 _PROGRESS = pytest.StashKey[_Progress]()
@@ -52,6 +55,7 @@ class Executor:
         registry: the requirements.
         adapters: by name.
         specs: what ``--impl`` said for each of those names.
+        cases: by node id; filled at collection.
         selection: filled at collection.
     """
 
@@ -62,6 +66,7 @@ class Executor:
         registry: Registry,
         adapters: Mapping[str, Adapter],
         specs: Mapping[str, str],
+        cases: dict[str, Case],
         selection: Selection,
     ) -> None:
         self.config = config
@@ -70,8 +75,8 @@ class Executor:
         self.adapters = adapters
         self.specs = specs
         self.selection = selection
-        #: By node id; filled at collection.
-        self.cases: dict[str, Case] = {}
+        self.cases = cases
+        self._health = {name: Health(adapter) for name, adapter in adapters.items()}
         self._deselecting = False
 
     # -- collection ---------------------------------------------------------------------------------------------------
@@ -98,7 +103,11 @@ class Executor:
         for case in self.cases.values():
             if not self._applies(case):
                 self.selection.not_applicable.setdefault(case.implementation, []).append(case.test)
-        left_out = [item for item in items if item.nodeid not in chosen or not self._item_applies(item)]
+        left_out = [
+            item
+            for item in items
+            if item.nodeid not in chosen or not self._item_applies(item) or not self._in_shard(item)
+        ]
         if left_out:
             gone = {item.nodeid for item in left_out}
             items[:] = [item for item in items if item.nodeid not in gone]
@@ -114,19 +123,15 @@ class Executor:
         case = self.cases.get(item.nodeid)
         return case is None or self._applies(case)
 
+    def _in_shard(self, item: pytest.Item) -> bool:
+        shard = self.options.shard
+        # A test of no implementation stands in no record: every part runs it.
+        return shard is None or item.nodeid not in self.cases or shard.holds(self.cases[item.nodeid].test)
+
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Notice that the operator left tests out."""
         if not self._deselecting and any(item.nodeid in self.cases for item in items):
             self.selection.narrowed = True
-
-    def pytest_sessionfinish(self) -> None:
-        """Tell the main process of pytest-xdist what only a worker knows."""
-        told: dict[str, Any] | None = getattr(self.config, "workeroutput", None)
-        if told is not None:
-            told["conformance"] = {
-                "not_applicable": self.selection.not_applicable,
-                "narrowed": self.selection.narrowed,
-            }
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -137,6 +142,7 @@ class Executor:
         if case is None:
             return
         progress = item.stash[_PROGRESS] = _Progress()
+        progress.before = self._health[case.implementation].before()
         absent = case.absent_capability(self.adapters[case.implementation])
         if absent is not None:
             progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
@@ -150,19 +156,32 @@ class Executor:
             return (yield)
         adapter, progress = self.adapters[case.implementation], item.stash[_PROGRESS]
         random.seed(0)
-        # Only the host's generator: seeding a device that an earlier test broke would blame this one.
-        torch.default_generator.manual_seed(0)
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            # Only the host's generator: seeding a device that an earlier test broke would blame this one.
+            torch.default_generator.manual_seed(0)
         with _warnings_noted(progress), contextlib.ExitStack() as stack:
-            stack.enter_context(adapter.stream(adapter.current_stream()))
+            stream = adapter.current_stream()
+            stack.enter_context(adapter.stream(stream))
             try:
                 outcome = yield
             except BaseException:
-                progress.left_behind = mend(adapter)
+                progress.left_behind = self._left_behind(adapter, stream)
                 raise
-            progress.left_behind = mend(adapter)
+            progress.left_behind = self._left_behind(adapter, stream)
         if progress.left_behind is not None:
             pytest.fail(f"left behind: {progress.left_behind}", pytrace=False)
         return outcome
+
+    def _left_behind(self, adapter: Adapter, stream: Any) -> str | None:
+        trouble = mend(adapter)
+        if trouble is None:
+            try:
+                if adapter.current_stream() != stream:
+                    trouble = "another stream was left current"
+            except Exception as error:  # asking must not hide what the test itself found
+                trouble = f"current_stream raised {one_line(error)}"
+        return trouble
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -178,14 +197,40 @@ class Executor:
         if call.excinfo is not None:
             self._judge(case, progress, call, report)
         if call.when == "teardown":
+            self._look_after(case, progress, report)
             result = self._result(case, progress, item)
             # A report carries whatever attributes plug-ins give it, through pytest-xdist too.
-            vars(report)["conformance"] = {"implementation": case.implementation, "result": result.to_dict()}
+            vars(report)["conformance"] = {
+                "implementation": case.implementation,
+                "result": result.to_dict(),
+                "unfit": progress.unfit,
+            }
             if progress.judgement.verdict.rejects:
                 # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
                 call.excinfo = None
                 gc.collect()
         return report
+
+    def _look_after(self, case: Case, progress: _Progress, report: pytest.TestReport) -> None:
+        """Charge the test with what it left in the process."""
+        if progress.before is None:
+            return
+        finding = self._health[case.implementation].after(progress.before)
+        if finding is None:
+            return
+        progress.unfit = finding.unfit
+        told = [progress.left_behind] if progress.left_behind is not None else []
+        progress.left_behind = "; ".join([*told, *(change for change in finding.changes if change not in told)])
+        message = f"left behind: {progress.left_behind}"
+        if progress.judgement.verdict.rejects or progress.judgement.verdict is Verdict.ERROR:
+            return
+        progress.judgement = Judgement(Verdict.FAIL, "teardown", message)
+        if case.scored:
+            report.outcome = "failed"
+            report.longrepr = message
+            self._explain(case, report)
+        else:
+            vars(report)["conformance_status"] = "noted"
 
     def _judge(self, case: Case, progress: _Progress, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         if call.excinfo is None:

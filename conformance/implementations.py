@@ -44,12 +44,14 @@ class Known:
         about: what it is, in a few words.
         package: where its graph class is defined, in this module or below it.
         graph_class: that class's name.
+        software: whether it runs on the host unless it is given a device, so that it cannot take the process down.
     """
 
     factory: str
     about: str
     package: str
     graph_class: str
+    software: bool = False
 
     def defines(self, cls: type) -> bool:
         """Whether `cls` is the graph class, told by its qualified name, so that nothing needs importing."""
@@ -64,18 +66,21 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
             "the kit's own, in software or on a GPU",
             "reference_impl",
             "CUDAGraph",
+            software=True,
         ),
         "reference.xpu": Known(
             "conformance.adapters.reference:xpu",
             "the kit's own, as torch.xpu documents it",
             "reference_impl.xpu",
             "XPUGraph",
+            software=True,
         ),
         "reference.accelerator": Known(
             "conformance.adapters.reference:accelerator",
             "the kit's own, as torch.accelerator documents it",
             "reference_impl.accelerator",
             "Graph",
+            software=True,
         ),
         "torch.cuda": Known(
             "conformance.adapters.torch_cuda:adapter",
@@ -119,6 +124,24 @@ def resolve_all(specs: Sequence[str], *, device: str | None = None, revision: st
             raise UsageError(f"--impl names {adapter.name!r} twice")
         adapters[adapter.name] = adapter
     return adapters
+
+
+def check_name(spec: str) -> None:
+    """Refuse a name that nothing has, without importing anything.
+
+    Raises:
+        ImplementationError: `spec` is neither a known name nor of the form ``place:attribute``.
+    """
+    if ":" not in spec and spec not in KNOWN:
+        raise ImplementationError(
+            f"--impl={spec}: no implementation has that name{_meant(spec, KNOWN)} (known: {', '.join(KNOWN)}; "
+            "or give package.module:attribute or path/to/file.py:attribute)"
+        )
+
+
+def is_software(spec: str, device: str | None) -> bool:
+    """Whether `spec` on `device` is known to run on the host alone."""
+    return spec in KNOWN and KNOWN[spec].software and device in {None, "cpu"}
 
 
 def check(spec: str, adapter: Adapter) -> None:
@@ -177,11 +200,7 @@ def _check_graph_class(spec: str, adapter: Adapter) -> None:
 
 
 def _known(spec: str, name: str, device: str | None) -> Adapter:
-    if name not in KNOWN:
-        raise ImplementationError(
-            f"--impl={spec}: no implementation has that name{_meant(name, KNOWN)} (known: {', '.join(KNOWN)}; "
-            "or give package.module:attribute or path/to/file.py:attribute)"
-        )
+    check_name(spec)
     module, _, attribute = KNOWN[name].factory.partition(":")
     try:
         factory: Callable[..., object] = getattr(importlib.import_module(module), attribute)

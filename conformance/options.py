@@ -11,12 +11,20 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from conformance.errors import UsageError
+from conformance.sharding import Shard
 
 _GROUP = "conformance"
+#: How tests are kept apart: all in this process, in workers that are reused, or each in a worker of its own.
+Isolation = Literal["none", "worker", "test"]
+
+TEST_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 300.0
+
 _REGISTERED = pytest.StashKey[bool]()
 
 
@@ -30,6 +38,11 @@ class Options:
         revision: replaces the release that the adapters claim.
         record: the file, or the folder, that records go to.
         tests: record ids of the only tests to run; empty for all.
+        isolate: how tests are kept apart; ``None`` leaves it to the implementation.
+        resume: the record, or the folder of records, to go on with.
+        shard: the part of the suites to run.
+        test_timeout: seconds that a test may take in a worker.
+        start_timeout: seconds that a worker may take until it knows its tests.
     """
 
     implementations: tuple[str, ...]
@@ -37,6 +50,21 @@ class Options:
     revision: str | None = None
     record: str | None = None
     tests: tuple[str, ...] = ()
+    isolate: Isolation | None = None
+    resume: str | None = None
+    shard: Shard | None = None
+    test_timeout: float = TEST_TIMEOUT_S
+    start_timeout: float = START_TIMEOUT_S
+
+    def deciding(self) -> dict[str, Any]:
+        """The options that decide which tests run and what they are judged by, as JSON values."""
+        return {
+            "device": self.device,
+            "revision": self.revision,
+            "tests": list(self.tests),
+            "shard": None if self.shard is None else str(self.shard),
+            "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
+        }
 
     def command_line(self, implementation: str) -> list[str]:
         """The options that decide what `implementation` is judged by, to run it again."""
@@ -79,6 +107,31 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         metavar="ID",
         help="run only this test, by its id in a record; may be repeated",
     )
+    group.addoption(
+        "--isolate",
+        nargs="?",
+        const="worker",
+        dest="isolate",
+        metavar="test",
+        help="run tests in worker processes; --isolate=test: a process for each (on but for the software reference)",
+    )
+    group.addoption("--no-isolate", action="store_const", const="none", dest="isolate", help="run tests in this process")
+    group.addoption("--resume", metavar="PATH", help="go on with the record of a run that was interrupted or killed")
+    group.addoption("--shard", metavar="I/N", help="run the I-th of N parts; graph-conformance merge joins their records")
+    group.addoption(
+        "--test-timeout",
+        type=float,
+        default=TEST_TIMEOUT_S,
+        metavar="SECONDS",
+        help=f"end an isolated test after that time (default {TEST_TIMEOUT_S:g}; some tests ask for more)",
+    )
+    group.addoption(
+        "--start-timeout",
+        type=float,
+        default=START_TIMEOUT_S,
+        metavar="SECONDS",
+        help=f"give a worker up that takes longer to import and collect (default {START_TIMEOUT_S:g})",
+    )
 
 
 def read(config: pytest.Config) -> Options | None:
@@ -100,7 +153,31 @@ def read(config: pytest.Config) -> Options | None:
         revision=config.getoption("revision"),
         record=config.getoption("record"),
         tests=tuple(config.getoption("test")),
+        isolate=_isolation(config.getoption("isolate")),
+        resume=_resumed(config.getoption("resume"), config.getoption("record")),
+        shard=None if config.getoption("shard") is None else Shard.parse(config.getoption("shard")),
+        test_timeout=_seconds("--test-timeout", config.getoption("test_timeout")),
+        start_timeout=_seconds("--start-timeout", config.getoption("start_timeout")),
     )
+
+
+def _isolation(given: str | None) -> Isolation | None:
+    for known in (None, "none", "worker", "test"):
+        if given == known:
+            return known  # type: ignore[return-value]
+    raise UsageError(f"--isolate={given}: write --isolate or --isolate=test (paths go before it)")
+
+
+def _resumed(resume: str | None, record: str | None) -> str | None:
+    if resume is not None and record is not None and Path(resume) != Path(record):
+        raise UsageError(f"--resume={resume} goes on writing that record; leave --record={record} out")
+    return resume
+
+
+def _seconds(option: str, given: float) -> float:
+    if not 0 < given < float("inf"):
+        raise UsageError(f"{option}={given:g}: give a number of seconds above 0")
+    return given
 
 
 def record_paths(record: str, implementations: Iterable[str]) -> dict[str, Path]:

@@ -6,7 +6,7 @@ import pytest
 
 from conformance import options
 from conformance.errors import ConformanceError, KitError
-from conformance.registry import MARKER
+from conformance.registry import MARKER, TIME_MARKER
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -26,10 +26,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     """Find the implementations, so that a wrong name ends the session before it begins."""
     config.addinivalue_line("markers", f"{MARKER}(*ids): the requirements that a conformance test decides")
+    config.addinivalue_line("markers", f"{TIME_MARKER}(seconds): how long a conformance test may take")
     try:
         given = options.read(config)
         if given is not None:
-            # Only now: this imports torch.
+            # Only now: other projects' sessions must not wait for it.
             from conformance import session
 
             session.start(config, given)

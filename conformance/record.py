@@ -27,7 +27,7 @@ class TestResult:
         test: ``suites/AREA/test_file.py::test_name[parameters]``, without the implementation's name.
         requirements: the ids that it decides.
         verdict: see `conformance.verdicts.Verdict`.
-        phase: where it was decided: ``setup``, ``call`` or ``teardown``.
+        phase: where it was decided: ``setup``, ``call``, ``teardown``, or ``exit`` (of the test's process).
         message: why, for a person; empty for a pass.
         promise: what the document promises, when the test said it.
         seen: what was seen instead, when the test said it.
@@ -37,6 +37,7 @@ class TestResult:
         observations: what the test noted of things that the documents leave open.
         warnings: the distinct warnings of the test, ``Category: message``.
         command: runs just this test again.
+        ending: of a test that its process did not survive: how the process ended, and what it left to read.
     """
 
     __test__ = False  # pytest would otherwise take the name for a test class
@@ -54,6 +55,7 @@ class TestResult:
     observations: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     command: str = ""
+    ending: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -138,6 +140,7 @@ class Footer:
         duration_s: seconds of wall time.
         not_applicable: as in the header, for runs that learn it late.
         narrowed: as in the header, for runs that learn it late.
+        stopped: why the kit could not go on, or ``None``.
     """
 
     counts: Mapping[str, int]
@@ -147,6 +150,7 @@ class Footer:
     duration_s: float
     not_applicable: tuple[str, ...] = ()
     narrowed: bool = False
+    stopped: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The footer as JSON values."""
@@ -201,8 +205,9 @@ class Record:
 
     @property
     def narrowed(self) -> bool:
-        """Whether the operator asked for a part of the suites only."""
-        return self.header.narrowed or (self.footer is not None and self.footer.narrowed)
+        """Whether the operator asked for a part of the suites only; a shard is one."""
+        late = self.footer is not None and self.footer.narrowed
+        return self.header.narrowed or late or "shard" in self.header.options
 
     @cached_property
     def assessment(self) -> Assessment:
@@ -215,6 +220,7 @@ class Record:
             revision=self.header.revision,
             capabilities=self.header.capabilities,
             narrowed=self.narrowed,
+            stopped=self.footer is not None and self.footer.stopped is not None,
         )
 
 
@@ -237,6 +243,10 @@ class RecordWriter:
     def header(self, header: Header) -> None:
         self._file.truncate(0)
         self._write("header", header.to_dict())
+
+    def resume(self, size: int) -> None:
+        """Cut the record to its first `size` bytes, and write on from there."""
+        self._file.truncate(size)
 
     def started(self, test: str) -> None:
         self._write("started", {"test": test})
@@ -265,11 +275,38 @@ def read_record(path: Path | str) -> Record:
             with two results.
     """
     path = Path(path)
+    return _parse(path, _content(path))
+
+
+def read_unfinished(path: Path) -> tuple[Record | None, int]:
+    """The record at `path` without its footer and its last line if that was cut off, and the bytes that this leaves.
+
+    ``None`` when not even the header was written.
+
+    Raises:
+        RecordError: as `read_record`.
+    """
+    content = _content(path)
+    content = content[: content.rfind(b"\n") + 1]
+    last = content.rfind(b"\n", 0, -1) + 1
+    if content[last:].startswith(b'{"kind": "footer"'):
+        content = content[:last]
+    return (_parse(path, content) if content else None), len(content)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"the record {path} cannot be read: {error.strerror or error}") from None
+
+
+def _parse(path: Path, content: bytes) -> Record:
     header: Header | None = None
     footer: Footer | None = None
     started: list[str] = []
     results: dict[str, TestResult] = {}
-    lines, truncated = _lines(path)
+    lines, truncated = _lines(path, content)
     for number, line in lines:
         kind = line.get("kind")
         try:
@@ -302,11 +339,8 @@ def _check_schema(path: Path, line: Mapping[str, Any]) -> None:
         raise RecordError(f"{path} has schema version {schema!r}; this kit reads version {SCHEMA}")
 
 
-def _lines(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
-    try:
-        text = path.read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        raise RecordError(f"the record {path} cannot be read: {error.strerror or error}") from None
+def _lines(path: Path, content: bytes) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
+    text = content.decode("utf-8", errors="replace")
     parsed: list[tuple[int, dict[str, Any]]] = []
     for number, line, last in _numbered(text):
         try:

@@ -16,29 +16,28 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
 
-from conformance.errors import RequirementError, one_line
+from conformance import tables
+from conformance.errors import RequirementError
 from conformance.revisions import Revision
 from conformance.vocabulary import CAPABILITIES, DIALECTS, LEVELS, Dialect, Level
 
-if sys.version_info >= (3, 11):
-    import tomllib
-
-    if TYPE_CHECKING:
+if TYPE_CHECKING:
+    if sys.version_info >= (3, 11):
         from importlib.resources.abc import Traversable
-else:
-    import tomli as tomllib
-
-    if TYPE_CHECKING:
+    else:
         from importlib.abc import Traversable
 
 #: The pytest marker beneath `requirement`.  Long, because markers are one namespace for all of a project's plug-ins.
 MARKER = "conformance_requirement"
 
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+#: The pytest marker beneath `time_limit`.
+TIME_MARKER = "conformance_time_limit"
+
+#: Lower-case words joined by ``-``.
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FILE_KEYS = {"area", "title", "requirement"}
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
-_Word = TypeVar("_Word", bound=str)
 
 
 @dataclass(frozen=True)
@@ -140,6 +139,18 @@ def requirement(*identities: str) -> Callable[[_Test], _Test]:
     return mark
 
 
+def time_limit(seconds: float) -> Callable[[_Test], _Test]:
+    """Give a test that takes long `seconds` before a watchdog ends it; the operator's own limit counts when longer.
+
+    Raises:
+        TypeError: `seconds` is no number above 0.
+    """
+    if not isinstance(seconds, int | float) or seconds <= 0:
+        raise TypeError("time_limit takes seconds: @time_limit(300)")
+    mark: Callable[[_Test], _Test] = getattr(pytest.mark, TIME_MARKER)(float(seconds))
+    return mark
+
+
 class Marked(Protocol):
     """The part of a pytest item that says what it claims."""
 
@@ -150,6 +161,11 @@ def claimed_ids(item: Marked) -> tuple[str, ...]:
     """The ids that `item` names, in the order written, each once."""
     marks = reversed(list(item.iter_markers(MARKER)))
     return tuple(dict.fromkeys(identity for mark in marks for identity in mark.args))
+
+
+def asked_seconds(item: Marked) -> float:
+    """The longest time that `item` asks for with `time_limit`; 0 when it does not ask."""
+    return max((float(mark.args[0]) for mark in item.iter_markers(TIME_MARKER)), default=0.0)
 
 
 def unclaimed(claimed: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:
@@ -178,111 +194,56 @@ def read_registry(folder: Traversable) -> Registry:
     Raises:
         RequirementError: a file is malformed; the message names the file and the entry.
     """
-    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda file: file.name)
-    return Registry(_read_area(file) for file in files)
+    return Registry(_read_area(file) for file in tables.files_of(folder))
 
 
 def _read_area(file: Traversable) -> Area:
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RequirementError(f"{file.name}: not TOML: {one_line(str(error))}") from None
+    content = tables.content_of(file)
     name = file.name.removesuffix(".toml")
-    _refuse_unknown_keys(file.name, content, _FILE_KEYS)
-    area = _string(file.name, content, "area")
+    tables.refuse_unknown_keys(file.name, content, _FILE_KEYS)
+    area = tables.text_of(file.name, content, "area")
     if area != name:
         raise RequirementError(f"{file.name}: area is {area!r}; it must be the file's name, {name!r}")
-    if not _SLUG.fullmatch(area):
+    if not SLUG.fullmatch(area):
         raise RequirementError(f"{file.name}: area {area!r} is not lower-case words joined by '-'")
-    entries = content.get("requirement")
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise RequirementError(f"{file.name}: no [[requirement]] entries")
     seen: dict[str, Requirement] = {}
-    for number, entry in enumerate(entries, 1):
+    for number, entry in enumerate(tables.entries_of(file, content, "requirement"), 1):
         one = _read_requirement(file.name, area, number, entry)
         if one.id in seen:
             raise RequirementError(f"{file.name}: {one.id} stands there twice")
         seen[one.id] = one
-    return Area(area, _string(file.name, content, "title"), tuple(seen.values()))
+    return Area(area, tables.text_of(file.name, content, "title"), tuple(seen.values()))
 
 
 def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any]) -> Requirement:
-    identity = _string(f"{file}, entry {number}", entry, "id")
+    identity = tables.text_of(f"{file}, entry {number}", entry, "id")
     where = f"{file}, {identity}"
-    _refuse_unknown_keys(where, entry, {field.name for field in fields(Requirement)} - {"area"})
+    tables.refuse_unknown_keys(where, entry, {field.name for field in fields(Requirement)} - {"area"})
     prefix, dot, slug = identity.partition(".")
     if prefix != area or not dot:
         raise RequirementError(f"{where}: the id must start with the file's area, '{area}.'")
-    if not _SLUG.fullmatch(slug):
+    if not SLUG.fullmatch(slug):
         raise RequirementError(f"{where}: the part after the dot is not lower-case words joined by '-'")
+    behind = tables.word_of(where, entry, "capability", tuple(CAPABILITIES)) if "capability" in entry else None
     return Requirement(
         id=identity,
         area=area,
-        level=_one_of(where, entry, "level", LEVELS),
-        text=_string(where, entry, "text"),
-        documents=_strings(where, entry, "documents"),
-        since=_revision(where, entry),
+        level=tables.word_of(where, entry, "level", LEVELS),
+        text=tables.text_of(where, entry, "text"),
+        documents=tables.texts_of(where, entry, "documents"),
+        since=tables.revision_of(where, entry, "since"),
         dialects=_dialects(where, entry),
-        capability=_one_of(where, entry, "capability", tuple(CAPABILITIES)) if "capability" in entry else None,
-        untestable=_string(where, entry, "untestable") if "untestable" in entry else None,
-        destructive=_boolean(where, entry, "destructive"),
+        capability=behind,
+        untestable=tables.text_of(where, entry, "untestable") if "untestable" in entry else None,
+        destructive=tables.switch_of(where, entry, "destructive"),
     )
-
-
-def _refuse_unknown_keys(where: str, entry: Mapping[str, Any], known: set[str]) -> None:
-    for key in entry:
-        if key not in known:
-            raise RequirementError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
-
-
-def _value(where: str, entry: Mapping[str, Any], key: str) -> Any:
-    if key not in entry:
-        raise RequirementError(f"{where}: {key!r} is missing")
-    return entry[key]
-
-
-def _string(where: str, entry: Mapping[str, Any], key: str) -> str:
-    value = _value(where, entry, key)
-    if not isinstance(value, str) or not value.strip():
-        raise RequirementError(f"{where}: {key!r} must be a text, not {value!r}")
-    return value
-
-
-def _strings(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = _value(where, entry, key)
-    if not isinstance(value, list) or not value or not all(isinstance(part, str) and part.strip() for part in value):
-        raise RequirementError(f"{where}: {key!r} must be a list of at least one text, not {value!r}")
-    return tuple(value)
-
-
-def _one_of(where: str, entry: Mapping[str, Any], key: str, known: tuple[_Word, ...]) -> _Word:
-    value = _string(where, entry, key)
-    for word in known:
-        if word == value:
-            return word
-    raise RequirementError(f"{where}: unknown {key} {value!r}; known: {', '.join(known)}")
 
 
 def _dialects(where: str, entry: Mapping[str, Any]) -> tuple[Dialect, ...]:
     if "dialects" not in entry:
         return DIALECTS
-    named = _strings(where, entry, "dialects")
+    named = tables.texts_of(where, entry, "dialects")
     for dialect in named:
         if dialect not in DIALECTS:
             raise RequirementError(f"{where}: unknown dialect {dialect!r}; known: {', '.join(DIALECTS)}")
     return tuple(dialect for dialect in DIALECTS if dialect in named)
-
-
-def _revision(where: str, entry: Mapping[str, Any]) -> str:
-    text = _string(where, entry, "since")
-    try:
-        return str(Revision(text))
-    except ValueError as error:
-        raise RequirementError(f"{where}: 'since': {error}") from None
-
-
-def _boolean(where: str, entry: Mapping[str, Any], key: str) -> bool:
-    value = entry.get(key, False)
-    if not isinstance(value, bool):
-        raise RequirementError(f"{where}: {key!r} must be true or false, not {value!r}")
-    return value

@@ -1,21 +1,19 @@
-"""Sets one pytest session up for conformance testing."""
+"""Sets one pytest session up for conformance testing: in this process, or in workers that this process looks after."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, settings
-
-from conformance import fixtures
-from conformance.executing import Executor
-from conformance.implementations import resolve_all
+from conformance.errors import UsageError
+from conformance.implementations import check_name, is_software
 from conformance.recording import Recorder
 from conformance.registry import load_registry
-from conformance.selection import Selection
+from conformance.selection import Case, Selection
 
 if TYPE_CHECKING:
     import pytest
 
+    from conformance.adapter import Adapter
     from conformance.options import Options
 
 _PROFILE = "conformance"
@@ -28,21 +26,71 @@ def start(config: pytest.Config, options: Options) -> None:
         KitError: a requirement file is malformed.
         UsageError: an implementation cannot be used, or a record cannot be written.
     """
-    registry = load_registry()
+    for spec in options.implementations:
+        check_name(spec)
+    if hasattr(config, "workerinput"):
+        _execute(config, options, {}, Selection())
+    elif _is_isolated(config, options):
+        _supervise(config, options)
+    else:
+        _in_this_process(config, options)
+
+
+def _is_isolated(config: pytest.Config, options: Options) -> bool:
+    distributed = bool(config.getoption("tx", None))
+    if options.isolate == "none" and distributed:
+        raise UsageError("--no-isolate runs the tests in this process; leave -n and --tx out")
+    if options.isolate is not None:
+        return options.isolate != "none"
+    return distributed or not all(is_software(spec, options.device) for spec in options.implementations)
+
+
+def _in_this_process(config: pytest.Config, options: Options) -> None:
+    from conformance.subjects import Subject
+
+    cases: dict[str, Case] = {}
+    selection = Selection()
+    specs = _execute(config, options, cases, selection)
+    recorder = Recorder(config, options, load_registry(), cases, selection)
+    recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
+    config.pluginmanager.register(recorder, "conformance-recorder")
+
+
+def _execute(
+    config: pytest.Config, options: Options, cases: dict[str, Case], selection: Selection
+) -> list[tuple[Adapter, str]]:
+    # Only in a process that runs tests: these import the implementation.
+    from conformance import fixtures
+    from conformance.executing import Executor
+    from conformance.implementations import resolve_all
+
     adapters = resolve_all(options.implementations, device=options.device, revision=options.revision)
     specs = dict(zip(adapters, options.implementations, strict=True))
     _make_hypothesis_deterministic()
-    selection = Selection()
     config.pluginmanager.register(fixtures, "conformance-fixtures")
-    executor = Executor(config, options, registry, adapters, specs, selection)
+    executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
     config.pluginmanager.register(executor, "conformance-executor")
-    # The workers of pytest-xdist run tests, and their main process keeps the books.
-    if not hasattr(config, "workerinput"):
-        recorder = Recorder(config, options, registry, adapters, executor.cases, selection)
-        config.pluginmanager.register(recorder, "conformance-recorder")
+    return [(adapter, specs[name]) for name, adapter in adapters.items()]
+
+
+def _supervise(config: pytest.Config, options: Options) -> None:
+    if not config.pluginmanager.has_plugin("xdist"):
+        raise UsageError("worker processes need the plug-in pytest-xdist; without it, run with --no-isolate")
+    if config.getoption("usepdb", False):
+        raise UsageError("--pdb needs the tests in this process: add --no-isolate")
+    from conformance.isolation.control import Controller
+
+    cases: dict[str, Case] = {}
+    selection = Selection()
+    recorder = Recorder(config, options, load_registry(), cases, selection)
+    config.pluginmanager.register(recorder, "conformance-recorder")
+    controller = Controller(config, options, load_registry(), recorder, cases, selection)
+    config.pluginmanager.register(controller, "conformance-controller")
 
 
 def _make_hypothesis_deterministic() -> None:
+    from hypothesis import HealthCheck, settings
+
     settings.register_profile(
         _PROFILE,
         derandomize=True,

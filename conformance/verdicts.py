@@ -112,6 +112,7 @@ def assess(
     revision: str,
     capabilities: Mapping[str, bool],
     narrowed: bool = False,
+    stopped: bool = False,
 ) -> Assessment:
     """Judge a run.
 
@@ -123,6 +124,7 @@ def assess(
         revision: the release that it claims.
         capabilities: what it declares.
         narrowed: whether the operator asked for a part of the suites only.
+        stopped: whether the kit could not go on.
 
     A test that was planned and has no result is `not_run`.  A requirement has the worst verdict of its tests, where
     tests behind an absent capability decide nothing as long as others remain.
@@ -154,7 +156,7 @@ def assess(
     verdicts = [verdict for _, verdict in outcomes]
     untried = {identity for identity in scored if identity not in by_requirement}
     return Assessment(
-        verdict=_judge(verdicts, scored, untried, narrowed=narrowed),
+        verdict=RunVerdict.ERROR if stopped else _judge(verdicts, scored, untried, narrowed=narrowed),
         tests=_count(verdicts),
         requirements=decided,
         scored=_count(scored.values()),

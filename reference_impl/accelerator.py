@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from reference_impl.context import free_memory
@@ -27,7 +27,7 @@ class Graph(DumpsWhenEnabled):
         graph_pool, capture_error_mode: what the next `capture_begin` uses; both may be set before a recapture.
     """
 
-    _modes = {"default": MODES["global"], **MODES}
+    _modes = MappingProxyType({"default": MODES["global"], **MODES})
 
     def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
         super().__init__(keep_graph)

@@ -184,7 +184,7 @@ class GraphCore:
         self._device.capture_begun(capture_id, pool_id)
         if check_input_liveness:
             self._holds.tracker = LivenessTracker(self._device)
-            self._holds.tracker.__enter__()
+            self._holds.tracker.__enter__()  # type: ignore[no-untyped-call]
         try:
             self._begun()
         except BaseException:
@@ -296,12 +296,12 @@ class GraphCore:
         """Make a fresh executable from the template; one that was made before is destroyed.
 
         Raises:
-            RuntimeError: there is no template: nothing was captured, or ``keep_graph=False`` and the capture is finalized.
+            RuntimeError: there is no template: nothing was captured, or ``keep_graph=False`` let it go.
         """
         self._make_executable("instantiate()")
 
     def replay(self) -> None:
-        """Launch the captured work on the current stream, instantiating first if nothing was instantiated yet.
+        """Launch the captured work on the current stream, instantiating it first if need be.
 
         Raises:
             RuntimeError: nothing is captured; or an input is dead (where liveness is checked): nothing is launched.
@@ -319,7 +319,7 @@ class GraphCore:
             self._replayed()
 
     def reset(self) -> None:
-        """Delete what the graph holds; it can capture anew.  A capture underway is abandoned, its stream usable again."""
+        """Delete what the graph holds; it can capture anew.  A capture underway is abandoned."""
         self._holds.release()
 
     def pool(self) -> PoolId:
@@ -371,6 +371,7 @@ class GraphCore:
     def _raw_executable(self, call: str) -> int:
         if self._holds.exec is None:
             raise self._refuse(
-                call, "there is an executable after instantiate() or replay() with keep_graph=True, else after capture_end()"
+                call,
+                "there is an executable after instantiate() or replay() with keep_graph=True, else after capture_end()",
             )
         return self._holds.exec

@@ -62,7 +62,7 @@ class CUDAGraph(GraphCore):
         self._end("capture_end_pre()")
 
     def capture_end_post(self) -> None:
-        """Finalize what `capture_end_pre` ended: with ``keep_graph=False`` the template goes, instantiated first if needed.
+        """Finalize what `capture_end_pre` ended: with ``keep_graph=False`` it is instantiated, and the template goes.
 
         Raises:
             RuntimeError: nothing is captured.

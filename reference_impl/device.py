@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import torch
@@ -27,8 +27,13 @@ class Stream(Protocol):
 class Device(Protocol):
     """What torch supplies around the runtime."""
 
-    runtime: Any
-    torch_device: torch.device
+    @property
+    def runtime(self) -> Any:
+        """``cuda.bindings.runtime``, or its executable model."""
+
+    @property
+    def torch_device(self) -> torch.device:
+        """Where tensors are made."""
 
     def new_stream(self) -> Any: ...
     def new_event(self) -> Any: ...
@@ -107,7 +112,7 @@ def use_device(name: str) -> Device:
         RuntimeError: there is no such GPU, or another device was chosen before (handles would not carry over).
         ValueError: `name` is no device of these kinds.
     """
-    global _chosen  # one device a process: streams, pools and handles belong to it
+    global _chosen  # noqa: PLW0603  # one device a process: streams, pools and handles belong to it
     with _lock:
         wanted = torch.device(name)
         if _chosen is not None:
@@ -124,13 +129,12 @@ def _same(chosen: torch.device, wanted: torch.device) -> bool:
 
 def _open(wanted: torch.device) -> Device:
     # Each device's module imports what only that device has, so it is imported when it is chosen.
-    opener: Callable[[torch.device], Device]
     if wanted.type == "cpu":
         from reference_impl.software_device import SoftwareDevice
 
         return SoftwareDevice()
     if wanted.type == "cuda":
-        from reference_impl.cuda_device import CudaDevice as opener
+        from reference_impl.cuda_device import CudaDevice
 
-        return opener(wanted)
+        return CudaDevice(wanted)
     raise ValueError(f"use_device: the reference runs on cpu and cuda devices, not on {wanted.type!r}")

@@ -7,6 +7,8 @@ touched it.
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
@@ -24,7 +26,7 @@ class ExternalMemory:
         self.address = storage.data_ptr()
         self.nbytes = storage.nbytes()
         self._watched = StorageWeakRef(storage)
-        self._view = torch._C._construct_storage_from_data_pointer(self.address, torch.device("cpu"), self.nbytes)
+        self._view = bytes_at(self.address, self.nbytes)
         self._aliases: list[torch.Tensor] = []
         self._held: torch.UntypedStorage | None = None
         self._poison: torch.UntypedStorage | None = None
@@ -59,8 +61,14 @@ class ExternalMemory:
     def _bury(self) -> torch.UntypedStorage:
         self._poison = torch.full((self.nbytes,), POISON_BYTE, dtype=torch.uint8).untyped_storage()
         for alias in self._aliases:
-            alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())  # type: ignore[call-overload]
+            alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())
         return self._poison
+
+
+def bytes_at(address: int, nbytes: int) -> torch.UntypedStorage:
+    """A storage over memory that it does not own."""
+    made = torch._C._construct_storage_from_data_pointer(address, torch.device("cpu"), nbytes)
+    return cast("torch.UntypedStorage", made)  # torch's stubs name its legacy class
 
 
 def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | None = None) -> torch.Tensor:
@@ -75,7 +83,7 @@ def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | No
     if base is not None:
         offset += (base - storage.data_ptr()) // tensor.element_size()
     with torch.inference_mode(False), torch.no_grad():
-        alias = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())  # type: ignore[call-overload]
+        alias = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())
         if tensor.is_conj():
             alias = alias.conj()
         if tensor.is_neg():

@@ -28,7 +28,7 @@ def make_graphed_callables(
     callables: Any,
     sample_args: tuple[Any, ...],
     num_warmup_iters: int = 3,
-    allow_unused_input: bool = False,  # noqa: FBT002  # positional in the documented signature
+    allow_unused_input: bool = False,  # positional in the documented signature
     pool: Any = None,
     capture_error_mode: str = "global",
 ) -> Any:

@@ -38,7 +38,8 @@ class _Input:
         return storage is None or storage.data_ptr() != self.address
 
     def __str__(self) -> str:
-        return f"{self.dtype} tensor of shape {self.shape}, {self.nbytes} bytes at {self.address:#x}, first used by {self.used_by}"
+        where = f"{self.nbytes} bytes at {self.address:#x}"
+        return f"{self.dtype} tensor of shape {self.shape}, {where}, first used by {self.used_by}"
 
 
 class LivenessTracker(TorchDispatchMode):
@@ -54,7 +55,7 @@ class LivenessTracker(TorchDispatchMode):
         return False
 
     def __init__(self, device: Device) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._device = device
         self._inputs: dict[int, _Input] = {}
         self._made_inside: set[int] = set()

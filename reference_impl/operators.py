@@ -17,11 +17,12 @@ from torch.utils import _pytree as pytree
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
+
 @functools.cache
 def is_view(func: OpOverload) -> bool:
     """Whether the operator only re-describes its input's memory, so that it is done when it is called."""
     if torch.Tag.inplace_view in func.tags:
-        return func.name() != "aten::resize_"
+        return bool(func.name() != "aten::resize_")
     schema = func._schema
     if any(argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments):
         return False
@@ -91,7 +92,10 @@ def written_arguments(func: OpOverload) -> tuple[tuple[int, str], ...]:
 
 def written_tensors(func: OpOverload, args: Args, kwargs: Kwargs) -> list[torch.Tensor]:
     """The tensors of a call that the operator writes to, lists flattened, in the schema's order."""
-    values = (kwargs[name] if name in kwargs else args[index] if index < len(args) else None for index, name in written_arguments(func))
+    values = (
+        kwargs[name] if name in kwargs else args[index] if index < len(args) else None
+        for index, name in written_arguments(func)
+    )
     return [leaf for leaf in pytree.tree_leaves(list(values)) if isinstance(leaf, torch.Tensor)]
 
 
@@ -125,7 +129,9 @@ def describe_outputs(func: OpOverload, args: Args, kwargs: Kwargs) -> tuple[Any,
             raise first from None
 
 
-def _describe(func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Any, dict[int, torch.Tensor]]:
+def _describe(
+    func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[torch.Tensor], torch.Tensor]
+) -> tuple[Any, dict[int, torch.Tensor]]:
     stand_ins: dict[int, torch.Tensor] = {}
 
     def replace(leaf: Any) -> Any:
@@ -163,7 +169,7 @@ def _on_scratch(tensor: torch.Tensor) -> torch.Tensor:
 
 @functools.cache
 def out_variant(func: OpOverload) -> tuple[OpOverload, tuple[str, ...]] | None:
-    """The overload that computes the same into given tensors, with the names of its ``out`` arguments, if there is one."""
+    """The overload that computes the same into given tensors, with the names of its ``out`` arguments, or ``None``."""
     if any(not isinstance(result.type, torch.TensorType) for result in func._schema.returns):
         return None
     if _SAME_BITS.isdisjoint(func.tags):
@@ -193,7 +199,9 @@ def rerun(func: OpOverload, args: Args, kwargs: Kwargs, outputs: Sequence[torch.
     """A call that repeats the operator on the same memory, results going to `outputs`.
 
     Args:
-        args, kwargs: the call's arguments, tensors replaced by aliases of their memory.
+        func: the operator.
+        args: the call's arguments, tensors replaced by aliases of their memory.
+        kwargs: likewise.
         outputs: where the new results go, in the order in which the flattened result has them; empty for an operator
             that only writes to its arguments.
     """
@@ -226,6 +234,8 @@ def fresh_tensors(fresh: Sequence[bool], result: Any) -> list[torch.Tensor]:
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def _rerun_and_copy(op: Any, args: Args, kwargs: Kwargs, outputs: Sequence[torch.Tensor], fresh: Sequence[bool]) -> None:
+def _rerun_and_copy(
+    op: Any, args: Args, kwargs: Kwargs, outputs: Sequence[torch.Tensor], fresh: Sequence[bool]
+) -> None:
     for output, result in zip(outputs, fresh_tensors(fresh, op(*args, **kwargs)), strict=True):
         output.copy_(result)

@@ -80,7 +80,7 @@ class Recorder(TorchDispatchMode):
         return False
 
     def __init__(self, capture_of: Callable[[], Capture | None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._capture_of = capture_of
 
     def __torch_dispatch__(
@@ -175,9 +175,7 @@ class _Recording:
     def _launch(self, outputs: list[torch.Tensor]) -> None:
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._alias, (self._args, self._kwargs))
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
-        self._capture.launch(
-            OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run)
-        )
+        self._capture.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run))
 
     def _serial(self) -> Hashable | None:
         if not operators.is_random(self._func):
@@ -207,19 +205,21 @@ def _resize(capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: d
     return resize(capture, tensor, stand_in.shape, stand_in.stride())
 
 
-def resize(capture: Capture, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None) -> torch.Tensor:
+def resize(
+    capture: Capture, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None
+) -> torch.Tensor:
     """Resize `tensor` in place; more bytes than its storage has come from the capture's pool, old elements first."""
     wanted = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
     end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(wanted.shape, wanted.stride(), strict=True)) + 1
-    nbytes = 0 if wanted.numel() == 0 else end * tensor.element_size()
+    nbytes = 0 if wanted.numel() == 0 else int(end) * tensor.element_size()
     storage = tensor.untyped_storage()
     if nbytes <= storage.nbytes():
-        tensor.set_(storage, tensor.storage_offset(), wanted.size(), wanted.stride())  # type: ignore[call-overload]
+        tensor.set_(storage, tensor.storage_offset(), wanted.size(), wanted.stride())
         return tensor
     grown = capture.empty(nbytes)
-    before = torch.empty(0, dtype=tensor.dtype).set_(storage)  # type: ignore[call-overload]
-    after = torch.empty(0, dtype=tensor.dtype).set_(grown, 0, before.size())  # type: ignore[call-overload]
+    before = torch.empty(0, dtype=tensor.dtype).set_(storage)
+    after = torch.empty(0, dtype=tensor.dtype).set_(grown, 0, before.size(), before.stride())
     if before.numel():
         record(capture, torch.ops.aten.copy_.default, (after, before), {})
-    tensor.set_(grown, tensor.storage_offset(), wanted.size(), wanted.stride())  # type: ignore[call-overload]
+    tensor.set_(grown, tensor.storage_offset(), wanted.size(), wanted.stride())
     return tensor

@@ -63,7 +63,10 @@ class SoftwareCapture:
         error = runtime.cudaStreamSynchronize(self._device.current_stream().cuda_stream)[0]
         text = runtime.cudaGetErrorString(error)[1].decode()
         raise HostReadInCapture(
-            "cudaStreamSynchronize", error, text, f"{name} needs a value on the host, and nothing runs during a capture."
+            "cudaStreamSynchronize",
+            error,
+            text,
+            f"{name} needs a value on the host, and nothing runs during a capture.",
         )
 
 
@@ -83,10 +86,14 @@ class SegmentView:
         """
         if not self.mapped:
             raise RuntimeError(
-                f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x}, which the allocator "
+                f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x} that the allocator "
                 "has returned to the system; a graph has to keep its memory pool as long as it is replayed"
             )
         return self.segment
+
+
+def _contiguous(size: torch.Size) -> tuple[int, ...]:
+    return torch.empty(size, device="meta").stride()
 
 
 class SoftwareDevice:
@@ -96,9 +103,7 @@ class SoftwareDevice:
     torch_device = torch.device("cpu")
 
     def __init__(self, limit: int | None = None) -> None:
-        self.allocator = TensorAllocator(
-            limit, on_map=runtime.register_memory, on_unmap=self._unmapped
-        )
+        self.allocator = TensorAllocator(limit, on_map=runtime.register_memory, on_unmap=self._unmapped)
         self._views: weakref.WeakValueDictionary[int, SegmentView] = weakref.WeakValueDictionary()
         self._streams = Streams(self._stream_changed)
         self._captures: dict[int, SoftwareCapture] = {}
@@ -154,9 +159,9 @@ class SoftwareDevice:
 
     @contextlib.contextmanager
     def launching(self) -> Iterator[None]:
-        """Keep everything that watches the user's operators (modes, autograd, autocast) away from the graph's kernels."""
+        """Keep what watches the user's operators (modes, autograd, autocast) away from the graph's kernels."""
         with (
-            torch._C._DisableTorchDispatch(),  # type: ignore[attr-defined]  # not in the stubs
+            torch._C._DisableTorchDispatch(),
             torch._C.DisableTorchFunction(),
             torch._C._AutoDispatchBelowAutograd(),
             torch._C._ExcludeDispatchKeyGuard(_BELOW_AUTOCAST),
@@ -197,7 +202,7 @@ class SoftwareDevice:
     def empty(self, shape: Iterable[int], dtype: torch.dtype) -> torch.Tensor:
         size = torch.Size(shape)
         storage = self.storage(size.numel() * dtype.itemsize, DEFAULT_POOL)
-        return torch.empty(0, dtype=dtype).set_(storage, 0, size)  # type: ignore[call-overload, no-any-return]
+        return torch.empty(0, dtype=dtype).set_(storage, 0, size, _contiguous(size))
 
     def new_pool_id(self) -> PoolId:
         return new_pool_id()

@@ -6,10 +6,13 @@ import threading
 import weakref
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_impl import software as runtime
 from reference_impl.errors import check
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Streams:
@@ -95,7 +98,7 @@ class Stream:
         """Whether a capture, valid or invalidated, is underway on this stream."""
         return int(check(runtime, "cudaStreamIsCapturing", runtime.cudaStreamIsCapturing(self.cuda_stream))) != 0
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> Self:
         self._outer.append(self._streams.current)
         self._streams.current = self
         return self

@@ -117,7 +117,9 @@ class OnePoolForAll(CUDAGraph):
 
     shared: PoolId | None = None
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         OnePoolForAll.shared = OnePoolForAll.shared or graph_pool_handle()
         super().capture_begin(OnePoolForAll.shared, capture_error_mode, check_input_liveness)
 
@@ -157,14 +159,18 @@ class ResetDoesNothing(CUDAGraph):
 class NeverChecksLiveness(CUDAGraph):
     """check_input_liveness is taken and forgotten."""
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         super().capture_begin(pool, capture_error_mode, False)
 
 
 class AlwaysChecksLiveness(CUDAGraph):
     """Dead inputs are an error though nobody asked for the check."""
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         super().capture_begin(pool, capture_error_mode, True)
 
 
@@ -195,21 +201,27 @@ class ChecksLivenessOnce(CUDAGraph):
 class AlwaysRelaxed(CUDAGraph):
     """The error mode is taken and forgotten."""
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         super().capture_begin(pool, "relaxed", check_input_liveness)
 
 
 class AlwaysGlobal(CUDAGraph):
     """Other threads disturb every capture."""
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         super().capture_begin(pool, "global", check_input_liveness)
 
 
 class TakesAnyMode(CUDAGraph):
     """An unknown error mode counts as the default."""
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False) -> None:
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         known = capture_error_mode in ("global", "thread_local", "relaxed")
         super().capture_begin(pool, capture_error_mode if known else "global", check_input_liveness)
 

@@ -39,5 +39,7 @@ def test_rejected_by_its_area(broken: type[CUDAGraph], records: Path) -> None:
     assert rejecting, "survived"
     for result in rejecting:
         assert result.verdict is Verdict.FAIL
-        assert {requirement.split(".")[0] for requirement in result.requirements if requirement in scored} & AREAS[broken]
+        assert {requirement.split(".")[0] for requirement in result.requirements if requirement in scored} & AREAS[
+            broken
+        ]
         assert result.message, result

@@ -59,7 +59,9 @@ def transformer_block() -> Program:
     """Attention through scaled_dot_product_attention and dropout, forward and backward."""
     width, heads = 24, 3
     norm, project, out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
-    feed = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(0.3), nn.Linear(2 * width, width))
+    feed = nn.Sequential(
+        nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(0.3), nn.Linear(2 * width, width)
+    )
     x = torch.zeros(2, 7, width, requires_grad=True)
 
     def step() -> Tensors:
@@ -88,7 +90,9 @@ def attention_without_dropout() -> Program:
 
 def convolution() -> Program:
     """Convolution and batch norm in training mode, channels-last as well, forward and backward."""
-    model = nn.Sequential(nn.Conv2d(3, 5, 3, padding=1), nn.BatchNorm2d(5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(5, 4, 2))
+    model = nn.Sequential(
+        nn.Conv2d(3, 5, 3, padding=1), nn.BatchNorm2d(5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(5, 4, 2)
+    )
     model.train()
     x = torch.zeros(2, 3, 9, 7).to(memory_format=torch.channels_last)
 

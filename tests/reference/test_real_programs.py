@@ -36,7 +36,9 @@ def eager(build: Callable[[], Program]) -> tuple[list[list[torch.Tensor]], list[
     return results, strides
 
 
-def replayed(build: Callable[[], Program], inside: Any = None) -> tuple[list[list[torch.Tensor]], list[tuple[int, ...]]]:
+def replayed(
+    build: Callable[[], Program], inside: Any = None
+) -> tuple[list[list[torch.Tensor]], list[tuple[int, ...]]]:
     """The same through a graph; `inside` is entered within the capture."""
     torch.manual_seed(0)
     program = build()
@@ -55,7 +57,9 @@ def replayed(build: Callable[[], Program], inside: Any = None) -> tuple[list[lis
 def assert_same(seen: list[list[torch.Tensor]], wanted: list[list[torch.Tensor]]) -> None:
     for step, (seen_step, wanted_step) in enumerate(zip(seen, wanted, strict=True)):
         for number, (a, b) in enumerate(zip(seen_step, wanted_step, strict=True)):
-            assert a.dtype == b.dtype and torch.equal(a, b), f"step {step}, tensor {number}: {a} is not {b}"
+            where = f"step {step}, tensor {number}"
+            assert a.dtype == b.dtype, where
+            assert torch.equal(a, b), f"{where}: {a} is not {b}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

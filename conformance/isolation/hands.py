@@ -1,0 +1,69 @@
+"""What the watchdog does to a worker on the machine that the worker runs on.
+
+The module imports the standard library only, since its source also runs at the other end of a gateway.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+
+TAIL = 64 << 10
+#: A worker's output may grow to this before all but its tail is dropped.
+OUTPUT_LIMIT = 4 << 20
+
+
+def make_folder():
+    # type: () -> str
+    """A new folder for what a worker leaves behind."""
+    return tempfile.mkdtemp(prefix="graph-conformance-")
+
+
+def remove_folder(folder):
+    # type: (str) -> None
+    """Remove such a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def tail(path, limit=TAIL):
+    # type: (str, int) -> bytes
+    """The last bytes of a file; nothing when there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
+            return file.read(limit)
+    except OSError:
+        return b""
+
+
+def bound(path):
+    # type: (str) -> None
+    """Keep a file that is being appended to from filling the disk."""
+    try:
+        if os.path.getsize(path) > OUTPUT_LIMIT:
+            kept = tail(path)
+            os.truncate(path, 0)
+            with open(path, "ab") as file:
+                file.write(kept)
+    except OSError:
+        return
+
+
+def send_signal(pid, name, group):
+    # type: (int, str, bool) -> None
+    """Send a signal to a process, and with `group` to all that it started."""
+    number = getattr(signal, name)
+    try:
+        if group and os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+    except OSError:  # it is gone
+        return
+
+
+_CALLS = {call.__name__: call for call in (make_folder, remove_folder, tail, bound, send_signal)}
+
+if __name__ == "__channelexec__":
+    for request in channel:  # type: ignore[name-defined]  # noqa: F821 - execnet puts it there
+        channel.send(_CALLS[request[0]](*request[1:]))  # type: ignore[name-defined]  # noqa: F821

@@ -1,0 +1,191 @@
+"""The parent's end of a worker: its gateway, its process, and what it left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+from typing import Any
+
+import execnet
+import pytest
+from xdist.workermanage import Marker, NodeManager, WorkerController
+
+from conformance.isolation import hands, remote
+
+
+class Hands:
+    """Calls the functions of `conformance.isolation.hands` on the machine of a worker.
+
+    Args:
+        gateway: to that machine, or ``None`` when it is this one.
+    """
+
+    def __init__(self, gateway: Any = None) -> None:
+        self._channel = None if gateway is None else gateway.remote_exec(hands)
+
+    def make_folder(self) -> str:
+        return str(self._call("make_folder"))
+
+    def remove_folder(self, folder: str) -> None:
+        self._call("remove_folder", folder)
+
+    def tail(self, path: str) -> bytes:
+        found = self._call("tail", path)
+        return found if isinstance(found, bytes) else b""
+
+    def bound(self, path: str) -> None:
+        self._call("bound", path)
+
+    def send_signal(self, pid: int, name: str, *, group: bool) -> None:
+        self._call("send_signal", pid, name, group)
+
+    def _call(self, name: str, *arguments: object) -> object:
+        if self._channel is None:
+            found: object = getattr(hands, name)(*arguments)
+            return found
+        try:
+            self._channel.send((name, *arguments))
+            answer: object = self._channel.receive(timeout=10)
+        except (OSError, EOFError):  # the machine is gone, and with it what could be done there
+            return None
+        return answer
+
+
+class Links(NodeManager):
+    """Makes workers, on this machine or behind gateways.
+
+    A gateway that is no local process gets a process of the kit's own at its far end, which starts the workers there
+    and can end them: what a worker blocks, it cannot block.
+    """
+
+    def __init__(self, config: pytest.Config, specs: list[str]) -> None:
+        super().__init__(config, [execnet.XSpec(spec) for spec in specs])
+        self._hands: dict[str, Hands] = {}
+        self._local = Hands()
+
+    def make(self, slot: int, variables: dict[str, str], putevent: Any) -> Link:
+        """Start a worker at the place number `slot`.
+
+        Raises:
+            Exception: whatever execnet raises when it cannot.
+        """
+        given = self.specs[slot]
+        spec, at = self._worker_spec(given)
+        self.group.allocate_id(spec)
+        gateway = self.group.makegateway(spec)
+        self.config.hook.pytest_xdist_newgateway(gateway=gateway)
+        return Link(self, gateway, self.config, putevent, self._hands.get(at, self._local), variables)
+
+    def _worker_spec(self, given: Any) -> tuple[Any, str]:
+        text = str(given._spec)  # noqa: SLF001 - execnet has no other name for what it was given
+        if given.popen:
+            return execnet.XSpec(_without_id(text)), given.via or ""
+        proxy = f"host-{given.id}"
+        if proxy not in self._hands:
+            gateway = self.group.makegateway(execnet.XSpec(f"{_without_id(text)}//id={proxy}//execmodel=thread"))
+            self._hands[proxy] = Hands(gateway)
+        keep = "".join(f"//chdir={given.chdir}" if given.chdir else "")
+        python = "" if given.ssh or not given.python else f"//python={given.python}"
+        return execnet.XSpec(f"popen//via={proxy}//execmodel=main_thread_only{keep}{python}"), proxy
+
+    def _getrsyncdirs(self) -> list[Any]:
+        # The kit is installed where it runs, or its checkout is at the same place.
+        return []
+
+
+def _without_id(text: str) -> str:
+    return "//".join(part for part in text.split("//") if not part.startswith("id="))
+
+
+class Link(WorkerController):
+    """One worker process."""
+
+    def __init__(
+        self,
+        links: Links,
+        gateway: Any,
+        config: pytest.Config,
+        putevent: Any,
+        hands_there: Hands,
+        variables: dict[str, str],
+    ) -> None:
+        super().__init__(links, gateway, config, putevent)
+        self.hands = hands_there
+        self.folder = hands_there.make_folder()
+        self.pid: int | None = None
+        popen = self._popen
+        if popen is not None:
+            self.pid = popen.pid
+        self.workerinput["conformance"] = {  # type: ignore[typeddict-unknown-key]
+            "folder": self.folder,
+            "parent": os.getpid() if popen is not None else None,
+            "variables": variables,
+        }
+
+    @property
+    def _popen(self) -> subprocess.Popen[bytes] | None:
+        found: subprocess.Popen[bytes] | None = getattr(self.gateway._io, "popen", None)  # noqa: SLF001
+        return found
+
+    @pytest.hookimpl
+    def start(self) -> None:
+        """Begin the session there."""
+        self.setup()
+
+    def process_from_remote(self, eventcall: Any) -> None:
+        """Pass on what the worker says; runs in the gateway's own thread."""
+        if eventcall is Marker.END:
+            error = self.channel._getremoteerror()  # type: ignore[no-untyped-call]  # noqa: SLF001
+            self._down = True
+            self.notify_inproc("ended", node=self, error=None if error is None else str(error))
+            return
+        name, values = eventcall
+        if name.startswith("conformance_"):
+            self.notify_inproc(name.removeprefix("conformance_"), node=self, **values)
+        else:
+            super().process_from_remote(eventcall)
+
+    def is_gone(self) -> bool:
+        """Whether the process has ended, as far as this machine can tell."""
+        popen = self._popen
+        return popen is not None and popen.poll() is not None
+
+    def exit_code(self, seconds: float) -> int | None:
+        """The exit status of the process, negative for a signal; ``None`` when it has not ended after `seconds`."""
+        popen = self._popen
+        if popen is not None:
+            try:
+                return popen.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return None
+        found: list[int | None] = []
+
+        def wait() -> None:
+            with contextlib.suppress(OSError, EOFError):  # the machine is gone
+                found.append(self.gateway._io.wait())  # noqa: SLF001
+
+        waiting = threading.Thread(target=wait, daemon=True)
+        waiting.start()
+        waiting.join(seconds)
+        return found[0] if found else None
+
+    def send_signal(self, name: str, *, group: bool = False) -> None:
+        """Send the process a signal, and with `group` everything that it started."""
+        if self.pid is not None:
+            self.hands.send_signal(self.pid, name, group=group)
+
+    def tail(self, name: str) -> bytes:
+        """The end of one of the files that the worker writes."""
+        return self.hands.tail(f"{self.folder}/{name}")
+
+    def bound(self, name: str) -> None:
+        """Keep such a file small."""
+        self.hands.bound(f"{self.folder}/{name}")
+
+    def clear(self) -> None:
+        """Let go of what is left of a worker that has ended."""
+        self.hands.remove_folder(self.folder)
+        with contextlib.suppress(OSError, EOFError):  # nobody is there to say goodbye to
+            self.gateway.exit()

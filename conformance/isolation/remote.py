@@ -1,0 +1,18 @@
+"""What a gateway runs to become a worker: finds the kit, then hands over to it."""
+
+if __name__ == "__channelexec__":
+    import os
+    import sys
+
+    given = channel.receive()  # type: ignore[name-defined]  # noqa: F821 - execnet puts it there
+    workerinput, path = given[0], given[3]
+    if path is not None:
+        sys.path[:] = path
+    else:
+        sys.path.insert(0, os.getcwd())
+    # Before anything is imported that could look at them.
+    os.environ.update(workerinput["conformance"]["variables"])
+
+    from conformance.isolation.worker import run
+
+    run(channel, given)  # type: ignore[name-defined]  # noqa: F821

@@ -1,0 +1,217 @@
+"""A worker: a pytest session that runs the tests it is told to, one at a time, and says what each left behind."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import faulthandler
+import gc
+import os
+import signal
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import xdist.remote
+from _pytest.config import _prepareconfig
+from xdist.remote import Marker, WorkerInteractor, setup_config
+
+from conformance.errors import ExitStatus
+from conformance.isolation.calls import CallRing, trace
+from conformance.isolation.hands import TAIL, tail
+from conformance.process_state import ProcessState, changed_judges
+from conformance.subjects import Subject
+
+if TYPE_CHECKING:
+    from conformance.executing import Executor
+
+OUTPUT = "output"
+STACKS = "stacks"
+CALLS = "calls"
+
+_PR_SET_PDEATHSIG = 1
+# No terminal to write to, no second handler of fatal signals, and output that a crash leaves behind.
+_PYTEST_OPTIONS = ("-p", "no:terminal", "-p", "no:faulthandler", "--capture=no")
+
+
+@dataclass
+class _BlackBox:
+    """What outlives the process."""
+
+    folder: Path
+    stacks: Any
+
+
+def run(channel: Any, given: tuple[Any, ...]) -> None:
+    """Be a worker until told to stop.  `given` is what pytest-xdist sends to one."""
+    workerinput, arguments, options, _ = given
+    told = workerinput["conformance"]
+    box = _open_black_box(Path(told["folder"]))
+    _leave_the_group()
+    _die_with(told["parent"])
+    channel.send(("conformance_pid", {"pid": os.getpid()}))
+    os.environ["PYTEST_XDIST_TESTRUNUID"] = workerinput["testrunuid"]
+    os.environ["PYTEST_XDIST_WORKER"] = workerinput["workerid"]
+    os.environ["PYTEST_XDIST_WORKER_COUNT"] = str(workerinput["workercount"])
+    try:
+        config = _prepareconfig([*arguments, *_PYTEST_OPTIONS], None)
+        setup_config(config, options.get("basetemp"))
+        config.option.tx = []
+        vars(config)["workerinput"] = workerinput
+        vars(config)["workeroutput"] = {}
+        vars(xdist.remote)["interactor"] = Interactor(config, channel, box)
+        config.hook.pytest_cmdline_main(config=config)
+    except pytest.UsageError as error:
+        channel.send(("conformance_refused", {"text": str(error), "exit_status": int(ExitStatus.USAGE)}))
+
+
+def _open_black_box(folder: Path) -> _BlackBox:
+    stacks = (folder / STACKS).open("ab", buffering=0)
+    faulthandler.enable(stacks)
+    faulthandler.register(signal.SIGUSR1, stacks, all_threads=True)
+    output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    # The gateway talks over copies of the first two, so that nothing which is printed can disturb it.
+    for standard in (1, 2):
+        os.dup2(output, standard)
+    os.close(output)
+    return _BlackBox(folder, stacks)
+
+
+def _leave_the_group() -> None:
+    """Leave the terminal's group: Ctrl-C is for the parent, and one signal reaches all that a test starts."""
+    os.setpgid(0, 0)
+
+
+def _die_with(parent: int | None) -> None:
+    """Ask the kernel to end this process, even one that is blocked, when its parent dies."""
+    if parent is None or not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(ExitStatus.INTERRUPTED)
+
+
+class Interactor(WorkerInteractor):
+    """The worker's end of the line, with one test at a time."""
+
+    def __init__(self, config: pytest.Config, channel: Any, box: _BlackBox) -> None:
+        super().__init__(config, channel)
+        self._box = box
+        self._output = box.folder / OUTPUT
+        self._state: ProcessState | None = None
+
+    @property
+    def _executor(self) -> Executor:
+        found: Executor = self.config.pluginmanager.get_plugin("conformance-executor")
+        return found
+
+    # -- what there is to run -----------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell the parent what there is to run, once this process is as it will be before each test."""
+        executor = self._executor
+        ring = CallRing(self._box.folder / CALLS)
+        for adapter in executor.adapters.values():
+            trace(adapter, ring)
+        gc.collect()
+        # What is loaded stays: collecting after each test must not walk through all of it.
+        gc.freeze()
+        cases = executor.cases
+        self.sendevent(
+            "conformance_ready",
+            subjects=[
+                Subject.of(adapter, executor.specs[name]).to_dict() for name, adapter in executor.adapters.items()
+            ],
+            ids=[item.nodeid for item in session.items],
+            cases={
+                item.nodeid: {
+                    "test": cases[item.nodeid].test,
+                    "implementation": cases[item.nodeid].implementation,
+                    "requirements": list(cases[item.nodeid].ids),
+                    "seconds": cases[item.nodeid].seconds,
+                }
+                for item in session.items
+                if item.nodeid in cases
+            },
+            not_applicable=executor.selection.not_applicable,
+            narrowed=executor.selection.narrowed,
+            devices=_devices(executor),
+        )
+        self._state = ProcessState.now()
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run what the parent sends, until it sends the end."""
+        self.channel.setcallback(self.handle_command, endmarker=Marker.SHUTDOWN)
+        while True:
+            index = self.torun.get()
+            if not isinstance(index, int):
+                return True
+            self._run(session, index)
+
+    def _run(self, session: pytest.Session, index: int) -> None:
+        self.item_index = index
+        hooks = _exit_hooks()
+        sys.stdout.flush()
+        self._start = self._size()
+        # Without a next test everything is torn down, so that what breaks then belongs to this one.
+        self.config.hook.pytest_runtest_protocol(item=session.items[index], nextitem=None)
+        self.sendevent("conformance_done", index=index, exit_hooks=_exit_hooks() > hooks)
+
+    def _size(self) -> int:
+        return self._output.stat().st_size
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show what a failed test printed."""
+        report = yield
+        if report.failed:
+            sys.stdout.flush()
+            size = self._size()
+            # The parent may have shortened the file meanwhile.
+            length = size - self._start if size >= self._start else size
+            if length > 0:
+                text = tail(str(self._output), min(length, TAIL)).decode("utf-8", "replace")
+                report.sections.append(("Captured output", text))
+        return report
+
+    # -- when it goes wrong -------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Pass on a refusal, which ends the parent's session with the same words."""
+        if isinstance(excinfo.value, pytest.exit.Exception):
+            status = excinfo.value.returncode
+            self.sendevent(
+                "conformance_refused",
+                text=str(excinfo.value.msg),
+                exit_status=int(ExitStatus.INTERRUPTED) if status is None else int(status),
+            )
+
+    @pytest.hookimpl
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Say that pytest itself failed, and whether somebody changed it."""
+        changed = [] if self._state is None else changed_judges(self._state)
+        self.sendevent("conformance_internal", text=str(excrepr), changed=changed)
+
+
+def _devices(executor: Executor) -> dict[str, Any] | None:
+    """How to give a worker one of several devices, when that is what they differ by."""
+    adapters = list(executor.adapters.values())
+    if executor.options.device is not None or len({adapter.visible_devices for adapter in adapters}) != 1:
+        return None
+    variable = adapters[0].visible_devices
+    count = min(adapter.device_count() for adapter in adapters)
+    return None if variable is None else {"variable": variable, "count": count}
+
+
+def _exit_hooks() -> int:
+    # Private, and the only way to learn that a test has put something off to the end of the process.
+    count: int = atexit._ncallbacks()  # noqa: SLF001
+    return count

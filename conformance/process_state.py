@@ -1,0 +1,161 @@
+"""What a test may change in its process without touching the device: noted before it, compared and put back after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import _pytest.outcomes
+import _pytest.python
+import _pytest.reports
+import _pytest.runner
+import pytest
+
+from conformance import books, errors, judging, record, registry, verdicts
+
+#: Code that decides what becomes of a test.  A test that replaces a part of it could decide for itself.
+_JUDGES: tuple[ModuleType | type, ...] = (
+    pytest,
+    _pytest.outcomes,
+    _pytest.python,
+    _pytest.reports,
+    _pytest.runner,
+    pytest.CallInfo,
+    pytest.Function,
+    pytest.Item,
+    pytest.Session,
+    pytest.TestReport,
+    books,
+    errors,
+    judging,
+    record,
+    registry,
+    verdicts,
+)
+
+#: How long a thread that was just told to end may take.
+_THREAD_GRACE_S = 0.5
+
+_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+
+#: Set by pytest and by libraries as they load; nobody's test depends on them.
+_HARMLESS_VARIABLES = ("PYTEST_", "KINETO_", "TORCH", "TRITON_", "CUDA_MODULE_LOADING")
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """A process as it was at one moment."""
+
+    folder: str
+    variables: Mapping[str, str]
+    handlers: Mapping[int, Any]
+    recursion_limit: int
+    threads: frozenset[threading.Thread]
+    judges: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def now(cls) -> ProcessState:
+        return cls(
+            folder=_folder(),
+            variables=dict(os.environ),
+            handlers=_handlers(),
+            recursion_limit=sys.getrecursionlimit(),
+            threads=frozenset(threading.enumerate()),
+            judges=tuple(dict(vars(judge)) for judge in _JUDGES),
+        )
+
+    def put_back(self) -> list[str]:
+        """Undo what has changed since; in words, each change that a program around a graph would suffer from.
+
+        Threads are waited for a little, and cannot be undone.
+        """
+        checks: tuple[Callable[[], list[str]], ...] = (
+            self._judges_back,
+            self._folder_back,
+            self._variables_back,
+            self._handlers_back,
+            self._limit_back,
+            self._threads_gone,
+        )
+        return [change for check in checks for change in check()]
+
+    def _judges_back(self) -> list[str]:
+        found = []
+        for judge, before in zip(_JUDGES, self.judges, strict=True):
+            for name, value in before.items():
+                if callable(value) and vars(judge).get(name) is not value:
+                    setattr(judge, name, value)
+                    found.append(f"{judge.__name__}.{name} was replaced")
+        return found
+
+    def _folder_back(self) -> list[str]:
+        now = _folder()
+        if now == self.folder:
+            return []
+        with contextlib.suppress(OSError):  # the folder itself may be gone, which the message then says
+            os.chdir(self.folder)
+        return ["the working directory was changed"]
+
+    def _variables_back(self) -> list[str]:
+        now = dict(os.environ)
+        if now == self.variables:
+            return []
+        changed = {name for name in {*now, *self.variables} if now.get(name) != self.variables.get(name)}
+        changed = {name for name in changed if not name.startswith(_HARMLESS_VARIABLES)}
+        for name in changed:
+            if name in self.variables:
+                os.environ[name] = self.variables[name]
+            else:
+                del os.environ[name]
+        return [f"the environment variable {name} was changed" for name in sorted(changed)]
+
+    def _handlers_back(self) -> list[str]:
+        found = []
+        for number, handler in _handlers().items():
+            before = self.handlers.get(number)
+            if handler is before or handler == before:
+                continue
+            found.append(f"the handler of {signal.Signals(number).name} was replaced")
+            # A handler that was not installed from Python shows as None, and cannot be installed again from here.
+            if before is not None and threading.current_thread() is threading.main_thread():
+                signal.signal(number, before)
+        return found
+
+    def _limit_back(self) -> list[str]:
+        now = sys.getrecursionlimit()
+        if now == self.recursion_limit:
+            return []
+        sys.setrecursionlimit(self.recursion_limit)
+        return [f"the recursion limit was changed to {now}"]
+
+    def _threads_gone(self) -> list[str]:
+        # A daemon thread promises not to be in the way; libraries start theirs at any first use.
+        left = [thread for thread in set(threading.enumerate()) - self.threads if not thread.daemon]
+        until = time.monotonic() + _THREAD_GRACE_S
+        for thread in left:
+            thread.join(max(0.0, until - time.monotonic()))
+        return [f"the thread {thread.name!r} was left running" for thread in left if thread.is_alive()]
+
+
+def changed_judges(before: ProcessState) -> list[str]:
+    """Which parts of the test runner have been replaced since `before`."""
+    return before._judges_back()  # noqa: SLF001 - the same module's class
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a string is all that is needed, and this runs around every test
+    except OSError:
+        return "a folder that is gone"
+
+
+def _handlers() -> dict[int, Any]:
+    return {int(number): signal.getsignal(number) for number in _SIGNALS}

@@ -1,0 +1,89 @@
+"""What the books need to know of an implementation: plain values, so that they can come from another process."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import one_line
+
+if TYPE_CHECKING:
+    from conformance.adapter import Adapter
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An implementation under test.
+
+    Attributes:
+        name: in records and reports.
+        spec: what ``--impl`` said for it.
+        dialect: its documented shape; ``unknown`` when no process could be started to ask it.
+        revision: the release whose documents it claims.
+        capabilities: what it declares.
+        environment: what a reader needs to repeat its run.
+    """
+
+    name: str
+    spec: str
+    dialect: str
+    revision: str
+    capabilities: Mapping[str, bool]
+    environment: Mapping[str, str]
+
+    @classmethod
+    def of(cls, adapter: Adapter, spec: str) -> Subject:
+        """What there is to know of `adapter`, in the process that it lives in."""
+        return cls(
+            name=adapter.name,
+            spec=spec,
+            dialect=adapter.dialect,
+            revision=adapter.revision,
+            capabilities=dict(adapter.capabilities),
+            environment=environment(adapter),
+        )
+
+    @classmethod
+    def unknown(cls, spec: str) -> Subject:
+        """What there is to know of an implementation that no process could be started for."""
+        return cls(spec, spec, "unknown", "unknown", {}, _software())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The subject as JSON values."""
+        return asdict(self)
+
+
+def environment(adapter: Adapter) -> dict[str, str]:
+    """What a reader needs to repeat a run: an allow-list, since a record is published."""
+    found = _software()
+    try:
+        found.update({str(name): str(value) for name, value in adapter.environment().items()})
+    except Exception as error:  # the adapter's own code; a run without these lines is still a run
+        found["adapter"] = f"environment() raised {one_line(error)}"
+    return found
+
+
+def _software() -> dict[str, str]:
+    found = {
+        "python": platform.python_version(),
+        "python_implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+    }
+    # What is loaded counts, where it is loaded; nothing is imported for the sake of its version.
+    loaded = getattr(sys.modules.get("torch"), "__version__", None)
+    found["torch"] = _version("torch") if loaded is None else str(loaded)
+    for package in ("pytest", "hypothesis", "cuda-bindings"):
+        found[package] = _version(package)
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,183 @@
+"""What each phase does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.capture_phases.programs import KEEP, begun, capture_pre, finish, finished
+from suites.common import replay, side_stream
+from suites.failed_capture.programs import open_capture
+from suites.keep_graph.programs import Counter
+from suites.raw_handles.programs import Template, exec_handle
+
+
+@requirement("capture-phases.pre-ends-capture")
+@KEEP
+def test_capture_is_over(impl: Adapter, *, keep_graph: bool) -> None:
+    """Work on the same stream after the first phase runs at once and is in no replay."""
+    counter, later = Counter(impl), Counter(impl, step=10.0)
+    graph = impl.new_graph(keep_graph)
+    with open_capture(impl, graph):
+        counter.body()
+        graph.capture_end_pre()
+        capturing = impl.is_current_stream_capturing()
+        if not capturing:
+            later.body()
+    expect(not capturing, "capture_end_pre ends the capture", "the stream is still capturing")
+    later.expect_runs(1, "work after capture_end_pre runs at once")
+    finish(graph, keep_graph=keep_graph)
+    impl.synchronize()
+    before = impl.read(counter.tensor)
+    replay(impl, graph, 3)
+    later.expect_runs(1, "work after capture_end_pre is no part of the graph")
+    expect_equal(impl, counter.tensor, before + 3, "each replay runs the captured work once")
+
+
+@requirement("capture-phases.pre-runs-nothing")
+@KEEP
+def test_phases_run_nothing(impl: Adapter, *, keep_graph: bool) -> None:
+    """After each phase the captured work has not run."""
+    counter, graph = Counter(impl), impl.new_graph(keep_graph)
+    capture_pre(impl, graph, counter.body)
+    counter.expect_runs(0, "capture_end_pre does not run the captured work")
+    graph.capture_end_post()
+    counter.expect_runs(0, "capture_end_post does not run the captured work")
+
+
+@requirement("capture-phases.pre-template-live")
+@KEEP
+def test_template_between(impl: Adapter, *, keep_graph: bool) -> None:
+    """The template has a handle, the same at each call."""
+    graph, _ = begun(impl, keep_graph=keep_graph)
+    promise = "between the phases the template's handle can be read"
+    first = expect_no_raise(promise, lambda: impl.raw_graph(graph))
+    second = expect_no_raise(promise, lambda: impl.raw_graph(graph))
+    expect(first != 0, "the handle of a live template is not null", "0")
+    expect(first == second, "between the phases the graph has one template", f"{first}, then {second}")
+
+
+@requirement("capture-phases.pre-template-live", "capture-phases.pre-template-has-work")
+@KEEP
+def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
+    """The runtime finds the captured operators behind the handle, one after the other."""
+    x, graph = impl.full(37, 1.0), impl.new_graph(keep_graph)
+
+    def body() -> None:
+        x.add_(1)
+        x.mul_(2)
+        x.sub_(3)
+
+    capture_pre(impl, graph, body)
+    template = Template(impl, graph)
+    nodes, pairs = len(template.nodes()), len(template.ordered_pairs())
+    expect(nodes >= 3, "the template between the phases holds the captured work: 3 operators", f"{nodes} nodes")
+    expect(pairs == nodes * (nodes - 1) // 2, "work of one stream is a chain", f"{pairs} ordered pairs of {nodes} nodes")
+
+
+@requirement("capture-phases.pre-template-dumpable")
+@KEEP
+def test_template_can_be_dumped(impl: Adapter, tmp_path: Path, *, keep_graph: bool) -> None:
+    """debug_dump writes the template."""
+    graph, _ = begun(impl, keep_graph=keep_graph)
+    path = tmp_path / "between.dot"
+    expect_no_raise("between the phases the template can be dumped", lambda: impl.debug_dump(graph, str(path)))
+    expect(path.is_file() and path.stat().st_size > 0, "the dump is written", "there is no file, or an empty one")
+
+
+@requirement("capture-phases.pre-no-executable")
+def test_no_executable_between(impl: Adapter) -> None:
+    """With keep_graph=True there is no executable between the phases, nor after them."""
+    graph, program = begun(impl, keep_graph=True)
+    promise = "with keep_graph=True the executable's handle needs a preceding instantiate()"
+    expect_raises(promise, lambda: exec_handle(impl, graph))
+    graph.capture_end_post()
+    expect_raises(promise, lambda: exec_handle(impl, graph))
+    graph.instantiate()
+    expect_no_raise("after instantiate() the executable's handle can be read", lambda: exec_handle(impl, graph))
+    program.check(impl, graph, "a refused handle changes nothing")
+
+
+@requirement("capture-phases.post-destroys-template")
+def test_template_goes(impl: Adapter) -> None:
+    """With keep_graph=False the template is gone after the second phase, and the graph replays without it."""
+    graph, program = finished(impl, keep_graph=False)
+    expect_raises("with keep_graph=False capture_end_post destroys the template", lambda: impl.raw_graph(graph))
+    program.check(impl, graph, "a graph that went through both phases replays")
+    expect_raises("with keep_graph=False capture_end_post destroys the template", lambda: impl.raw_graph(graph))
+
+
+@requirement("capture-phases.post-keeps-template")
+def test_template_stays(impl: Adapter) -> None:
+    """With keep_graph=True the handle is the same after the second phase."""
+    graph, _ = begun(impl, keep_graph=True)
+    between = impl.raw_graph(graph)
+    graph.capture_end_post()
+    promise = "with keep_graph=True capture_end_post keeps the template"
+    after = expect_no_raise(promise, lambda: impl.raw_graph(graph))
+    expect(after == between, promise, f"the handle {between} became {after}")
+
+
+@requirement("capture-phases.replayable")
+def test_replay_after_both(impl: Adapter) -> None:
+    """With keep_graph=False the graph replays, with new inputs, any number of times."""
+    graph, program = begun(impl, keep_graph=False)
+    how = finish(graph, keep_graph=False)
+    impl.synchronize()
+    program.check(impl, graph, f"a graph that went through both phases replays (instantiated by: {how})")
+    program.check(impl, graph, f"a graph that went through both phases replays on (instantiated by: {how})")
+
+
+@requirement("capture-phases.replayable")
+def test_replay_on_other_streams(impl: Adapter) -> None:
+    """The second phase may come with another stream current, and replays go to any."""
+    graph, program = begun(impl, keep_graph=False)
+    with side_stream(impl):
+        how = finish(graph, keep_graph=False)
+    impl.synchronize()
+    for value in (5.0, -2.0, 11.0):
+        program.x.fill_(value)
+        program.out.fill_(-1.0)
+        with side_stream(impl):
+            graph.replay()
+        expect_equal(
+            impl, program.out, value * program.factor + 1, f"the graph replays on any stream (instantiated by: {how})"
+        )
+
+
+@requirement("capture-phases.kept-replayable")
+def test_kept_graph_is_instantiated(impl: Adapter) -> None:
+    """With keep_graph=True instantiate() works after the phases, and again."""
+    graph, program = finished(impl, keep_graph=True)
+    for _ in range(2):
+        expect_no_raise("a kept graph can be instantiated after both phases", graph.instantiate)
+        program.check(impl, graph, "a kept graph that went through both phases replays")
+
+
+@requirement("capture-phases.kept-replayable")
+def test_kept_graph_is_instantiated_by_replay(impl: Adapter) -> None:
+    """With keep_graph=True the first replay after the phases instantiates."""
+    graph, program = finished(impl, keep_graph=True)
+    program.check(impl, graph, "the first replay of a kept graph instantiates it")
+
+
+@requirement("capture-phases.kept-replayable")
+def test_kept_graph_is_instantiated_between(impl: Adapter) -> None:
+    """With keep_graph=True an executable made between the phases lasts, and the template can be instantiated again."""
+    graph, program = begun(impl, keep_graph=True)
+    try:
+        graph.instantiate()
+    except RuntimeError:  # left open: the documents promise it after the capture's end
+        made: list[Any] = []
+    else:
+        made = [exec_handle(impl, graph)]
+    graph.capture_end_post()
+    if made:
+        now = exec_handle(impl, graph)
+        expect(now == made[0], "capture_end_post leaves the executable alone", f"the handle {made[0]} became {now}")
+    program.check(impl, graph, "a kept graph that was instantiated between the phases replays")
+    graph.instantiate()
+    program.check(impl, graph, "a kept graph can be instantiated again after both phases")

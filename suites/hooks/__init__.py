@@ -1,0 +1,1 @@
+"""Capture-end and post-instantiate hooks: when they run, what they see, how they go, and what their failure leaves."""

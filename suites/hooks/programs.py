@@ -1,0 +1,94 @@
+"""Graphs whose hooks can be made to run, once or again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from suites.common import capture_between
+from suites.failed_capture.programs import Affine
+
+KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+
+#: The documented moments that a hook can be registered for.
+MOMENTS = ("capture-end", "post-instantiate")
+EACH_MOMENT = pytest.mark.parametrize("moment", MOMENTS)
+
+#: The calls that run hooks of a moment: in what a graph is made with, and by what it is made to run them.
+OCCASIONS = ("capture-end", "capture-end-kept", "post-instantiate-in-capture-end", "instantiate", "first-replay")
+EACH_OCCASION = pytest.mark.parametrize("occasion", OCCASIONS)
+
+
+class HookFailed(Exception):
+    """What a hook raises: an exception that no implementation raises."""
+
+
+def raising(_graph: Any) -> None:
+    """A hook that fails."""
+    raise HookFailed("from the hook")
+
+
+def register(graph: Any, moment: str, hook: Callable[[Any], Any]) -> Any:
+    """Register `hook` on `graph` for one of `MOMENTS`; return the handle."""
+    return getattr(graph, f"register_{moment.replace('-', '_')}_hook")(hook)
+
+
+class Occasion:
+    """A graph on the verge of running its hooks for the first time, in one of the ways of `OCCASIONS`.
+
+    Attributes:
+        graph: the graph.
+        moment: which of `MOMENTS` the occasion belongs to.
+        program: what the graph captures.
+    """
+
+    def __init__(self, impl: Adapter, name: str) -> None:
+        self._impl = impl
+        self._name = name
+        self.moment = "capture-end" if name.startswith("capture-end") else "post-instantiate"
+        self.graph = impl.new_graph(keep_graph=name in ("capture-end-kept", "instantiate", "first-replay"))
+        self.program = Affine(impl)
+
+    def prepare(self) -> None:
+        """Do what comes before the call that runs the hooks."""
+        if self._name in ("instantiate", "first-replay"):
+            capture_between(self._impl, self.graph, self.program.body)
+
+    def happen(self) -> None:
+        """Make the call that runs the hooks."""
+        if self._name == "instantiate":
+            self.graph.instantiate()
+        elif self._name == "first-replay":
+            self.graph.replay()
+        else:
+            capture_between(self._impl, self.graph, self.program.body)
+
+
+class Rounds:
+    """A graph whose hooks of one moment run once in each round."""
+
+    def __init__(self, impl: Adapter, moment: str) -> None:
+        self._impl = impl
+        self._moment = moment
+        self.graph = impl.new_graph(keep_graph=True)
+        self.program = Affine(impl)
+        self._captured = False
+
+    def register(self, hook: Callable[[Any], Any]) -> Any:
+        """Register a hook for the moment; return the handle."""
+        return register(self.graph, self._moment, hook)
+
+    def next(self) -> None:
+        """Run the hooks of the moment once more."""
+        if self._moment == "capture-end":
+            if self._captured:
+                self.graph.reset()
+            capture_between(self._impl, self.graph, self.program.body)
+        else:
+            if not self._captured:
+                capture_between(self._impl, self.graph, self.program.body)
+            self.graph.instantiate()
+        self._captured = True

@@ -1,0 +1,185 @@
+"""Capture-end hooks: when they run and what they see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.capture.programs import BOTH_WAYS, capture_by
+from suites.common import capture_between, capture_into, replay
+from suites.hooks.programs import KEEP
+from suites.keep_graph.programs import Counter
+from suites.raw_handles.programs import Template
+
+
+@requirement("hooks.capture-end-argument")
+@KEEP
+@BOTH_WAYS
+def test_called_with_the_graph(impl: Adapter, way: str, *, keep_graph: bool) -> None:
+    """The hook gets the very graph, from the two calls as from the context manager."""
+    graph, seen = impl.new_graph(keep_graph), []
+    graph.register_capture_end_hook(seen.append)
+    capture_by(impl, way, graph, Counter(impl).body)
+    expect(len(seen) == 1, "the end of a capture runs the hook", f"{len(seen)} calls")
+    expect(seen[0] is graph, "a capture-end hook is called with its graph", f"called with {seen[0]!r}")
+
+
+@requirement("hooks.capture-end-once")
+@KEEP
+def test_runs_once_for_each_capture(impl: Adapter, *, keep_graph: bool) -> None:
+    """Only the end of the capture runs the hook; begin, instantiate and replay do not."""
+    counter, calls = Counter(impl), []
+    graph = impl.new_graph(keep_graph)
+    graph.register_capture_end_hook(calls.append)
+    promise = "a capture-end hook runs when a capture ends, and at no other time"
+    expect(not calls, promise, "registration ran it")
+    inside: list[int] = []
+
+    def body() -> None:
+        counter.body()
+        inside.append(len(calls))
+
+    capture_between(impl, graph, body)
+    expect(inside == [0], promise, f"{inside[0]} calls before the end of the capture")
+    expect(len(calls) == 1, promise, f"{len(calls)} calls at the end of the capture")
+    if keep_graph:
+        graph.instantiate()
+    replay(impl, graph, 3)
+    expect(len(calls) == 1, promise, f"{len(calls) - 1} calls after the end of the capture")
+    counter.expect_runs(3, "each replay of a graph with a hook runs the captured work once")
+
+
+@requirement("hooks.capture-end-order")
+@KEEP
+def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
+    """Hooks run in the order in which they were registered."""
+    graph, ran = impl.new_graph(keep_graph), []
+    for number in (3, 1, 4, 0, 2):
+        graph.register_capture_end_hook(lambda _, number=number: ran.append(number))
+    capture_between(impl, graph, Counter(impl).body)
+    expect(ran == [3, 1, 4, 0, 2], "capture-end hooks run in the order of registration, here 3, 1, 4, 0, 2", f"{ran}")
+
+
+@requirement("hooks.capture-end-template-live")
+@KEEP
+@BOTH_WAYS
+def test_template_can_be_read(impl: Adapter, way: str, *, keep_graph: bool) -> None:
+    """Inside the hook the template has a handle, in both modes."""
+    graph, handles = impl.new_graph(keep_graph), []
+    graph.register_capture_end_hook(lambda graph: handles.append(impl.raw_graph(graph)))
+    expect_no_raise(
+        "in a capture-end hook the template's handle can be read",
+        lambda: capture_by(impl, way, graph, Counter(impl).body),
+    )
+    expect(bool(handles) and handles[0] != 0, "the handle of a live template is not null", f"{handles}")
+
+
+@requirement("hooks.capture-end-template-live", "hooks.capture-end-template-has-work")
+@KEEP
+def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
+    """The runtime finds the captured operators behind the handle that the hook reads."""
+    x = impl.full(37, 1.0)
+    graph, found = impl.new_graph(keep_graph), []
+    graph.register_capture_end_hook(lambda graph: found.append(len(Template(impl, graph).nodes())))
+
+    def body() -> None:
+        for _ in range(3):
+            x.add_(1)
+
+    capture_between(impl, graph, body)
+    expect(
+        bool(found) and found[0] >= 3,
+        "the template that a capture-end hook sees holds the captured work: 3 operators make at least 3 nodes",
+        f"{found} nodes",
+    )
+
+
+@requirement("hooks.capture-end-template-not-kept")
+def test_template_goes_after_the_hooks(impl: Adapter) -> None:
+    """With keep_graph=False a hook does not keep the template from being destroyed."""
+    graph, handles = impl.new_graph(keep_graph=False), []
+    graph.register_capture_end_hook(lambda graph: handles.append(impl.raw_graph(graph)))
+    counter = Counter(impl)
+    capture_between(impl, graph, counter.body)
+    expect(len(handles) == 1, "the end of a capture runs the hook", f"{len(handles)} calls")
+    expect_raises("with keep_graph=False the template is gone after capture_end", lambda: impl.raw_graph(graph))
+    replay(impl, graph, 3)
+    counter.expect_runs(3, "each replay runs the captured work once")
+
+
+@requirement("hooks.capture-end-template-not-kept")
+def test_kept_template_is_the_one_seen(impl: Adapter) -> None:
+    """With keep_graph=True the handle read in the hook is the one that stays."""
+    graph, handles = impl.new_graph(keep_graph=True), []
+    graph.register_capture_end_hook(lambda graph: handles.append(impl.raw_graph(graph)))
+    capture_between(impl, graph, Counter(impl).body)
+    after = impl.raw_graph(graph)
+    expect(handles == [after], "the template that a hook saw is the one that is kept", f"{handles}, then {after}")
+
+
+@requirement("hooks.capture-end-after-capture")
+@KEEP
+@BOTH_WAYS
+def test_capture_is_over(impl: Adapter, way: str, *, keep_graph: bool) -> None:
+    """Inside the hook the current stream captures nothing."""
+    graph, capturing = impl.new_graph(keep_graph), []
+    graph.register_capture_end_hook(lambda _: capturing.append(impl.is_current_stream_capturing()))
+    capture_by(impl, way, graph, Counter(impl).body)
+    expect(capturing == [False], "capture-end hooks run after the capture is complete", f"capturing: {capturing}")
+
+
+@requirement("hooks.capture-end-work-runs")
+@KEEP
+def test_work_of_the_hook(impl: Adapter, *, keep_graph: bool) -> None:
+    """An addition in the hook is done once, at the end of the capture, and by no replay."""
+    counter, extra = Counter(impl), Counter(impl, step=10.0)
+    graph = impl.new_graph(keep_graph)
+    graph.register_capture_end_hook(lambda _: extra.body())
+    capture_between(impl, graph, counter.body)
+    extra.expect_runs(1, "work that a capture-end hook gives to the device runs at once")
+    replay(impl, graph, 3)
+    extra.expect_runs(1, "work that a capture-end hook gives to the device is no part of the graph")
+    counter.expect_runs(3, "each replay runs the captured work once")
+
+
+@requirement("hooks.capture-end-template-live", "hooks.capture-end-edits-count")
+@KEEP
+def test_edit_in_the_hook(impl: Adapter, *, keep_graph: bool) -> None:
+    """A node that the hook adds behind the captured work runs in every replay."""
+    x, flag = impl.full(37, 1.0), impl.full((3, 5), -7.0)
+
+    def edit(graph: Any) -> None:
+        template = Template(impl, graph)
+        template.add_memset(flag, 3.0, after=template.leaves())
+
+    graph = impl.new_graph(keep_graph)
+    graph.register_capture_end_hook(edit)
+    capture_between(impl, graph, lambda: x.add_(1))
+    for turn in range(1, 4):
+        flag.fill_(-7.0)
+        replay(impl, graph)
+        expect_equal(impl, flag, 3.0, "the executable is made after the capture-end hooks, from what they leave")
+        expect_equal(impl, x, turn + 1.0, "an edit leaves the captured work in place")
+
+
+@requirement("hooks.capture-end-before-post-instantiate")
+@pytest.mark.parametrize("first", ["capture-end-first", "post-instantiate-first"])
+def test_order_of_the_moments(impl: Adapter, first: str) -> None:
+    """capture_end runs the capture-end hooks first, in whatever order the two were registered."""
+    graph, ran = impl.new_graph(keep_graph=False), []
+    registrations = [
+        lambda: graph.register_capture_end_hook(lambda _: ran.append("capture-end")),
+        lambda: graph.register_post_instantiate_hook(lambda _: ran.append("post-instantiate")),
+    ]
+    for call in registrations if first == "capture-end-first" else reversed(registrations):
+        call()
+    capture_into(impl, graph, Counter(impl).body)
+    expect(
+        ran == ["capture-end", "post-instantiate"],
+        "capture-end hooks run before the graph is finalized, post-instantiate hooks after the instantiation",
+        f"{ran}",
+    )

@@ -1,0 +1,122 @@
+"""Whose hooks run: each graph's own, over reset(), and not when a capture fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.common import capture_between, replay
+from suites.failed_capture.programs import Affine, attempt, device_synchronize, expect_capture
+from suites.hooks.programs import EACH_MOMENT, KEEP, register
+
+
+@requirement("hooks.per-graph")
+@EACH_MOMENT
+@KEEP
+def test_hook_of_another_graph(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
+    """A graph with no hook runs none; two graphs with hooks run their own."""
+    graphs = [impl.new_graph(keep_graph) for _ in range(3)]
+    calls: list[tuple[str, Any]] = []
+    register(graphs[0], moment, lambda graph: calls.append(("first", graph)))
+    register(graphs[1], moment, lambda graph: calls.append(("second", graph)))
+    for graph in (graphs[2], graphs[1], graphs[0]):
+        capture_between(impl, graph, Affine(impl).body)
+        replay(impl, graph)
+    names = [name for name, _ in calls]
+    expect(names == ["second", "first"], "each graph runs its own hooks and no other graph's", f"{names} ran")
+    expect(
+        calls[0][1] is graphs[1] and calls[1][1] is graphs[0],
+        "a hook is called with the graph that it was registered on",
+        "it was called with another",
+    )
+
+
+@requirement("hooks.per-graph")
+@EACH_MOMENT
+def test_one_function_on_two_graphs(impl: Adapter, moment: str) -> None:
+    """One function registered on two graphs is called with each; one handle takes back one registration."""
+    graphs, seen = [impl.new_graph() for _ in range(2)], []
+    handles = [register(graph, moment, seen.append) for graph in graphs]
+    handles[0].remove()
+    for graph in graphs:
+        capture_between(impl, graph, Affine(impl).body)
+    expect(
+        len(seen) == 1 and seen[0] is graphs[1],
+        "a handle takes back the registration on its own graph only",
+        f"{len(seen)} calls",
+    )
+
+
+@requirement("hooks.per-graph")
+@EACH_MOMENT
+def test_hook_of_a_dead_graph(impl: Adapter, moment: str) -> None:
+    """A new graph does not inherit the hooks of one that is gone."""
+    calls: list[str] = []
+    for _ in range(5):
+        graph = impl.new_graph()
+        register(graph, moment, lambda _: calls.append("called"))
+        capture_between(impl, graph, Affine(impl).body)
+        impl.synchronize()
+        del graph
+        calls.clear()
+        successor = impl.new_graph()
+        capture_between(impl, successor, Affine(impl).body)
+        expect(not calls, "a graph runs the hooks that were registered on it", "it ran those of a graph that is gone")
+        del successor
+
+
+@requirement("hooks.survive-reset")
+@EACH_MOMENT
+@KEEP
+def test_hook_after_reset(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
+    """Over two resets a hook runs for each capture."""
+    graph, calls = impl.new_graph(keep_graph), []
+    register(graph, moment, calls.append)
+    for turn in range(1, 4):
+        capture_between(impl, graph, Affine(impl).body)
+        replay(impl, graph)
+        expect(len(calls) == turn, "a hook stays registered until its handle removes it", f"{len(calls)} calls in {turn}")
+        graph.reset()
+        expect(len(calls) == turn, "reset() runs neither capture-end nor post-instantiate hooks", "it ran one")
+
+
+@requirement("hooks.not-on-failed-capture")
+@EACH_MOMENT
+@KEEP
+def test_failed_capture(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
+    """A capture that was spoiled runs no hook; the next capture of the graph does."""
+    graph, calls = impl.new_graph(keep_graph), []
+    register(graph, moment, calls.append)
+    outcome = attempt(impl, Affine(impl).body, device_synchronize(impl), graph=graph)
+    if outcome.ending is not None:
+        expect(not calls, "no hook runs for a capture that failed", f"{len(calls)} calls; {outcome}")
+        calls.clear()
+    graph.reset()
+    calls.clear()
+    expect_capture(impl, graph, "a graph whose capture failed can be reset and captured anew")
+    expect(len(calls) == 1, "the hooks run for the capture that succeeds", f"{len(calls)} calls")
+
+
+@requirement("hooks.not-callable")
+@EACH_MOMENT
+@pytest.mark.parametrize("thing", [3, None, "hook"], ids=["number", "none", "text"])
+def test_not_callable(impl: Adapter, moment: str, thing: Any, observe: Callable[[str, Any], None]) -> None:
+    """Records where something that cannot be called is refused, and with what."""
+    graph = impl.new_graph()
+    try:
+        handle = register(graph, moment, thing)
+    except Exception as error:
+        observe("refused", f"at registration: {type(error).__name__}")
+        return
+    try:
+        capture_between(impl, graph, Affine(impl).body)
+    except Exception as error:
+        observe("refused", f"when it should run: {type(error).__name__}")
+    else:
+        observe("refused", "never")
+    handle.remove()

@@ -1,0 +1,171 @@
+"""Post-instantiate hooks: when they run and what they see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.registry import requirement
+from suites.common import capture_between, captured, replay
+from suites.failed_capture.programs import Affine
+from suites.hooks.programs import EACH_MOMENT, KEEP, register
+from suites.keep_graph.programs import Counter
+from suites.raw_handles.programs import Template, launch
+
+ONCE = "a post-instantiate hook runs once after each instantiation"
+
+
+@requirement("hooks.post-instantiate-argument")
+@pytest.mark.parametrize("by", ["capture-end", "instantiate", "first-replay"])
+def test_called_with_the_graph(impl: Adapter, by: str) -> None:
+    """The hook gets the very graph, whatever instantiates it."""
+    graph, seen = impl.new_graph(keep_graph=by != "capture-end"), []
+    graph.register_post_instantiate_hook(seen.append)
+    capture_between(impl, graph, Counter(impl).body)
+    if by == "instantiate":
+        graph.instantiate()
+    elif by == "first-replay":
+        replay(impl, graph)
+    expect(len(seen) == 1, ONCE, f"{len(seen)} calls")
+    expect(seen[0] is graph, "a post-instantiate hook is called with its graph", f"called with {seen[0]!r}")
+
+
+@requirement("hooks.post-instantiate-order")
+@KEEP
+def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
+    """Hooks run in the order in which they were registered, after each instantiation."""
+    graph, ran = impl.new_graph(keep_graph), []
+    for number in (3, 1, 4, 0, 2):
+        graph.register_post_instantiate_hook(lambda _, number=number: ran.append(number))
+    capture_between(impl, graph, Counter(impl).body)
+    rounds = 1
+    if keep_graph:
+        rounds = 2
+        graph.instantiate()
+        graph.instantiate()
+    expect(
+        ran == [3, 1, 4, 0, 2] * rounds,
+        "post-instantiate hooks run in the order of registration, here 3, 1, 4, 0, 2",
+        f"{ran} after {rounds} instantiations",
+    )
+
+
+@requirement("hooks.post-instantiate-at-capture-end")
+@KEEP
+def test_capture_end(impl: Adapter, *, keep_graph: bool) -> None:
+    """capture_end runs the hook exactly where it instantiates."""
+    graph, calls = impl.new_graph(keep_graph), []
+    graph.register_post_instantiate_hook(calls.append)
+    capture_between(impl, graph, Counter(impl).body)
+    wanted = 0 if keep_graph else 1
+    expect(len(calls) == wanted, f"with keep_graph={keep_graph} capture_end runs it {wanted} times", f"{len(calls)}")
+    if not keep_graph:
+        replay(impl, graph, 3)
+        expect(len(calls) == 1, "a replay of an instantiated graph instantiates nothing", f"{len(calls) - 1} more calls")
+
+
+@requirement("hooks.post-instantiate-each-time")
+def test_each_instantiate(impl: Adapter) -> None:
+    """Every instantiate() call runs the hook; replays between them do not."""
+    counter, calls = Counter(impl), []
+    graph = impl.new_graph(keep_graph=True)
+    graph.register_post_instantiate_hook(calls.append)
+    capture_between(impl, graph, counter.body)
+    for turn in range(1, 5):
+        graph.instantiate()
+        expect(len(calls) == turn, ONCE, f"{len(calls)} calls after {turn} instantiations")
+        replay(impl, graph, 2)
+        expect(len(calls) == turn, "replays of an instantiated graph run no post-instantiate hook", "they ran it")
+    counter.expect_runs(8, "each replay runs the captured work once")
+
+
+@requirement("hooks.post-instantiate-each-time")
+def test_registered_late(impl: Adapter) -> None:
+    """A hook registered between two instantiations runs after the second and not for the first."""
+    graph, _ = captured(impl, Counter(impl).body, keep_graph=True)
+    graph.instantiate()
+    calls: list[Any] = []
+    graph.register_post_instantiate_hook(calls.append)
+    expect(not calls, "a hook runs after instantiations that come later", "registration ran it")
+    graph.instantiate()
+    expect(len(calls) == 1, ONCE, f"{len(calls)} calls after one instantiation since the registration")
+
+
+@requirement("hooks.post-instantiate-lazy")
+def test_first_replay(impl: Adapter) -> None:
+    """The replay that instantiates runs the hook, once; the replays after it do not."""
+    counter, calls = Counter(impl), []
+    graph = impl.new_graph(keep_graph=True)
+    graph.register_post_instantiate_hook(calls.append)
+    capture_between(impl, graph, counter.body)
+    for turn in range(1, 4):
+        replay(impl, graph)
+        expect(len(calls) == 1, "the first replay instantiates, later ones do not", f"{len(calls)} calls by replay {turn}")
+    counter.expect_runs(3, "each replay runs the captured work once")
+
+
+@requirement("hooks.post-instantiate-executable")
+@pytest.mark.parametrize("by", ["capture-end", "instantiate", "first-replay"])
+def test_executable_can_be_read(impl: Adapter, by: str) -> None:
+    """The handle read in the hook is the one read afterwards."""
+    graph, handles = impl.new_graph(keep_graph=by != "capture-end"), []
+    graph.register_post_instantiate_hook(lambda graph: handles.append(impl.raw_exec(graph)))
+    promise = "in a post-instantiate hook the executable's handle can be read"
+    expect_no_raise(promise, lambda: capture_between(impl, graph, Counter(impl).body))
+    if by == "instantiate":
+        expect_no_raise(promise, graph.instantiate)
+    elif by == "first-replay":
+        expect_no_raise(promise, graph.replay)
+    after = impl.raw_exec(graph)
+    expect(handles == [after], "the executable that a hook sees is the graph's new one", f"{handles}, then {after}")
+
+
+@requirement("hooks.post-instantiate-executable")
+def test_executable_of_each_instantiation(impl: Adapter) -> None:
+    """Each call sees the executable of its own instantiation."""
+    graph, handles = impl.new_graph(keep_graph=True), []
+    graph.register_post_instantiate_hook(lambda graph: handles.append(impl.raw_exec(graph)))
+    capture_between(impl, graph, Counter(impl).body)
+    for turn in range(1, 5):
+        graph.instantiate()
+        after = impl.raw_exec(graph)
+        expect(
+            len(handles) == turn and handles[-1] == after,
+            "the executable that a hook sees is the graph's new one",
+            f"{handles}, then {after}",
+        )
+
+
+@requirement("hooks.post-instantiate-executable-fresh", "hooks.post-instantiate-executable")
+def test_executable_has_the_edits(impl: Adapter) -> None:
+    """Launched by the handle that the hook read, the executable does what the edited template says."""
+    x, flag = impl.full(37, 0.0), impl.full(37, -7.0)
+    graph, handles = impl.new_graph(keep_graph=True), []
+    graph.register_post_instantiate_hook(lambda graph: handles.append(impl.raw_exec(graph)))
+    capture_between(impl, graph, lambda: x.add_(1))
+    graph.instantiate()
+    Template(impl, graph).add_memset(flag, 3.0)
+    graph.instantiate()
+    for turn in range(1, 4):
+        flag.fill_(-7.0)
+        launch(impl, handles[-1])
+        expect_equal(impl, flag, 3.0, "the executable that a hook sees after a re-instantiation is the new one")
+        expect_equal(impl, x, float(turn), "a launch runs the captured work once")
+
+
+@requirement("hooks.results-unchanged")
+@EACH_MOMENT
+@KEEP
+def test_results(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
+    """A graph with hooks computes what it would compute without."""
+    program, graph = Affine(impl), impl.new_graph(keep_graph)
+    for _ in range(3):
+        register(graph, moment, lambda _: None)
+    capture_between(impl, graph, program.body)
+    program.check(impl, graph, "hooks that only look change nothing about what replays compute")
+    if keep_graph:
+        graph.instantiate()
+        program.check(impl, graph, "hooks that only look change nothing about what replays compute")
