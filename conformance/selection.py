@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from conformance.errors import RequirementError, UsageError
 from conformance.options import Options
 from conformance.places import HOME, SUITES
-from conformance.registry import Registry, Requirement, claimed_ids
+from conformance.registry import Registry, Requirement, asked_seconds, claimed_ids
 
 if TYPE_CHECKING:
     import pytest
@@ -28,12 +28,14 @@ class Case:
         test: the record's name for it, which no implementation's name is part of.
         implementation: the adapter's name.
         requirements: what it decides.
+        seconds: how long it asks for; 0 when it does not.
     """
 
     nodeid: str
     test: str
     implementation: str
     requirements: tuple[Requirement, ...]
+    seconds: float = 0.0
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -112,7 +114,7 @@ def case_of(item: pytest.Item, registry: Registry, implementations: Collection[s
     for entry in requirements:
         if entry.untestable is not None:
             raise RequirementError(f"{item.nodeid} decides {entry.id}, which is declared untestable")
-    return Case(item.nodeid, name[1], name[0], requirements)
+    return Case(item.nodeid, name[1], name[0], requirements, asked_seconds(item))
 
 
 def is_narrowed(config: pytest.Config) -> bool:

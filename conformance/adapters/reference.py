@@ -55,7 +55,8 @@ def _face(name: str, module_name: str, class_name: str, dialect: Dialect, device
         raise ImplementationError(f"the package {_MODULE} is not installed") from None
     except (RuntimeError, ValueError) as error:
         raise ImplementationError(f"the device {device!r} cannot be used: {error}") from None
-    kind = _OnHost if torch.device(device).type == "cpu" else ModuleAdapter
+    on_host = torch.device(device).type == "cpu"
+    kind = _OnHost if on_host else ModuleAdapter
     return kind(
         name,
         module,
@@ -64,4 +65,6 @@ def _face(name: str, module_name: str, class_name: str, dialect: Dialect, device
         dialect=dialect,
         revision="2.14",
         runtime=module.runtime(),
+        # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
+        capabilities={} if on_host else {"rng": False},
     )

@@ -3,30 +3,30 @@
 The module imports the standard library only, since its source also runs at the other end of a gateway.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Callable
 
 TAIL = 64 << 10
 #: A worker's output may grow to this before all but its tail is dropped.
 OUTPUT_LIMIT = 4 << 20
 
 
-def make_folder():
-    # type: () -> str
+def make_folder() -> str:
     """A new folder for what a worker leaves behind."""
     return tempfile.mkdtemp(prefix="graph-conformance-")
 
 
-def remove_folder(folder):
-    # type: (str) -> None
+def remove_folder(folder: str) -> None:
     """Remove such a folder."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def tail(path, limit=TAIL):
-    # type: (str, int) -> bytes
+def tail(path: str, limit: int = TAIL) -> bytes:
     """The last bytes of a file; nothing when there is none."""
     try:
         with open(path, "rb") as file:
@@ -36,8 +36,7 @@ def tail(path, limit=TAIL):
         return b""
 
 
-def bound(path):
-    # type: (str) -> None
+def bound(path: str) -> None:
     """Keep a file that is being appended to from filling the disk."""
     try:
         if os.path.getsize(path) > OUTPUT_LIMIT:
@@ -49,8 +48,7 @@ def bound(path):
         return
 
 
-def send_signal(pid, name, group):
-    # type: (int, str, bool) -> None
+def send_signal(pid: int, name: str, group: bool) -> None:
     """Send a signal to a process, and with `group` to all that it started."""
     number = getattr(signal, name)
     try:
@@ -62,7 +60,9 @@ def send_signal(pid, name, group):
         return
 
 
-_CALLS = {call.__name__: call for call in (make_folder, remove_folder, tail, bound, send_signal)}
+_CALLS: dict[str, Callable[..., object]] = {
+    call.__name__: call for call in (make_folder, remove_folder, tail, bound, send_signal)
+}
 
 if __name__ == "__channelexec__":
     for request in channel:  # type: ignore[name-defined]  # noqa: F821 - execnet puts it there

@@ -72,31 +72,33 @@ class Links(NodeManager):
             Exception: whatever execnet raises when it cannot.
         """
         given = self.specs[slot]
-        spec, at = self._worker_spec(given)
+        python = f"//python={given.python}" if given.python and not given.ssh else ""
+        via = given.via if given.popen else self._proxy(given)
+        through = f"//via={via}" if via else ""
+        spec = execnet.XSpec(f"popen//execmodel=main_thread_only{python}{through}")
         self.group.allocate_id(spec)
         gateway = self.group.makegateway(spec)
         self.config.hook.pytest_xdist_newgateway(gateway=gateway)
-        return Link(self, gateway, self.config, putevent, self._hands.get(at, self._local), variables)
+        there = self._hands.get(via or "", self._local)
+        told = {
+            "directory": given.chdir or (str(self.config.invocation_params.dir) if via else None),
+            "same_python": not python and not via,
+            "variables": {**(given.env or {}), **variables},
+        }
+        return Link(self, gateway, self.config, putevent, there, told)
 
-    def _worker_spec(self, given: Any) -> tuple[Any, str]:
-        text = str(given._spec)  # noqa: SLF001 - execnet has no other name for what it was given
-        if given.popen:
-            return execnet.XSpec(_without_id(text)), given.via or ""
-        proxy = f"host-{given.id}"
-        if proxy not in self._hands:
-            gateway = self.group.makegateway(execnet.XSpec(f"{_without_id(text)}//id={proxy}//execmodel=thread"))
-            self._hands[proxy] = Hands(gateway)
-        keep = "".join(f"//chdir={given.chdir}" if given.chdir else "")
-        python = "" if given.ssh or not given.python else f"//python={given.python}"
-        return execnet.XSpec(f"popen//via={proxy}//execmodel=main_thread_only{keep}{python}"), proxy
+    def _proxy(self, given: Any) -> str:
+        """The name of the kit's own process at the far end of a gateway."""
+        name = f"host-{given.id}"
+        if name not in self._hands:
+            text = "//".join(part for part in str(given).split("//") if not part.startswith(("id=", "execmodel=")))
+            gateway = self.group.makegateway(execnet.XSpec(f"{text}//id={name}//execmodel=thread"))
+            self._hands[name] = Hands(gateway)
+        return name
 
     def _getrsyncdirs(self) -> list[Any]:
         # The kit is installed where it runs, or its checkout is at the same place.
         return []
-
-
-def _without_id(text: str) -> str:
-    return "//".join(part for part in text.split("//") if not part.startswith("id="))
 
 
 class Link(WorkerController):
@@ -109,7 +111,7 @@ class Link(WorkerController):
         config: pytest.Config,
         putevent: Any,
         hands_there: Hands,
-        variables: dict[str, str],
+        told: dict[str, Any],
     ) -> None:
         super().__init__(links, gateway, config, putevent)
         self.hands = hands_there
@@ -119,20 +121,15 @@ class Link(WorkerController):
         if popen is not None:
             self.pid = popen.pid
         self.workerinput["conformance"] = {  # type: ignore[typeddict-unknown-key]
+            **told,
             "folder": self.folder,
             "parent": os.getpid() if popen is not None else None,
-            "variables": variables,
         }
 
     @property
     def _popen(self) -> subprocess.Popen[bytes] | None:
         found: subprocess.Popen[bytes] | None = getattr(self.gateway._io, "popen", None)  # noqa: SLF001
         return found
-
-    @pytest.hookimpl
-    def start(self) -> None:
-        """Begin the session there."""
-        self.setup()
 
     def process_from_remote(self, eventcall: Any) -> None:
         """Pass on what the worker says; runs in the gateway's own thread."""

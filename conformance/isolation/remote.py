@@ -5,13 +5,15 @@ if __name__ == "__channelexec__":
     import sys
 
     given = channel.receive()  # type: ignore[name-defined]  # noqa: F821 - execnet puts it there
-    workerinput, path = given[0], given[3]
-    if path is not None:
+    told, path = given[0]["conformance"], given[3]
+    if told["directory"] is not None:
+        os.chdir(told["directory"])
+    if told["same_python"]:
         sys.path[:] = path
     else:
         sys.path.insert(0, os.getcwd())
     # Before anything is imported that could look at them.
-    os.environ.update(workerinput["conformance"]["variables"])
+    os.environ.update(told["variables"])
 
     from conformance.isolation.worker import run
 

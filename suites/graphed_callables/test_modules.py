@@ -68,7 +68,7 @@ def test_other_mode(impl: Adapter, training: bool) -> None:
             expect(ran == 0, "in the mode of the capture the module replays", f"its own forward ran {ran} times")
 
 
-@requirement("graphed-callables.random-masks")
+@requirement("graphed-callables.random-masks", "replay.random-fresh")
 def test_dropout_is_off_in_evaluation(impl: Adapter) -> None:
     """A model graphed for training drops nothing in evaluation mode."""
     model = torch.nn.Dropout(0.5).train()

@@ -117,7 +117,7 @@ def test_running_statistics(impl: Adapter) -> None:
             expect_close(impl, seen, expected, f"after call {step + 1}, {name} is that of as many eager calls")
 
 
-@requirement("graphed-callables.random-masks")
+@requirement("graphed-callables.random-masks", "replay.random-fresh")
 def test_dropout(impl: Adapter) -> None:
     """Each call draws a mask of its own, and its backward pass uses that mask."""
     impl.manual_seed(1234)

@@ -1,0 +1,108 @@
+"""From what a worker left behind to words: how it ended, and what can still be read."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.isolation.calls import read_calls
+from conformance.traces import short_path
+
+if TYPE_CHECKING:
+    from conformance.isolation.link import Link
+
+#: Characters kept of a worker's output and of its stacks.
+_KEPT = 4000
+_KEPT_CALLS = 8
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a worker ended.
+
+    Attributes:
+        code: its exit status, negative for a signal; ``None`` when it could not be learnt.
+        output: the end of what it printed.
+        stacks: what its threads were doing, when it could still say.
+        calls: the last calls made on the implementation, oldest first.
+        error: what the gateway said.
+    """
+
+    code: int | None
+    output: str
+    stacks: str
+    calls: tuple[str, ...]
+    error: str | None = None
+
+    @classmethod
+    def of(cls, link: Link, code: int | None, error: str | None) -> Ending:
+        """Gather what `link`'s worker left."""
+        from conformance.isolation.worker import CALLS, OUTPUT, STACKS
+
+        return cls(
+            code=code,
+            output=_without_places(_end_of(link.tail(OUTPUT))),
+            stacks=_without_places(_end_of(link.tail(STACKS))),
+            calls=tuple(read_calls(link.tail(CALLS))[-_KEPT_CALLS:]),
+            error=None if error is None else _without_places(error.strip())[-_KEPT:],
+        )
+
+    @property
+    def how(self) -> str:
+        """The end in a few words: ``was ended by SIGSEGV``."""
+        if self.code is None:
+            return "ended without an exit status"
+        if self.code < 0:
+            return f"was ended by {self.signal}"
+        return f"ended with exit status {self.code}"
+
+    @property
+    def signal(self) -> str | None:
+        """The name of the signal that ended it."""
+        if self.code is None or self.code >= 0:
+            return None
+        try:
+            return signal.Signals(-self.code).name
+        except ValueError:
+            return f"signal {-self.code}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ending as JSON values, for the record."""
+        return {
+            "signal": self.signal,
+            "exit_status": self.code if self.code is not None and self.code >= 0 else None,
+            "output": self.output,
+            "stacks": self.stacks,
+            "calls": list(self.calls),
+        }
+
+    def told(self) -> str:
+        """All of it, for a person."""
+        parts = []
+        if self.calls:
+            parts.append("last calls:\n" + "\n".join(f"    {call}" for call in self.calls))
+        if self.stacks:
+            parts.append(f"stacks:\n{self.stacks}")
+        if self.output:
+            parts.append(f"last output:\n{self.output}")
+        if self.error:
+            parts.append(f"the gateway: {self.error}")
+        return "\n".join(parts)
+
+
+def _end_of(content: bytes) -> str:
+    text = content.decode("utf-8", "replace").strip()
+    return text if len(text) <= _KEPT else "…" + text[-_KEPT:]
+
+
+def _without_places(text: str) -> str:
+    """A record is published, and where things are installed is nobody's business."""
+    text = re.sub(r'File "([^"]+)"', lambda match: f'File "{short_path(match[1])}"', text)
+    for place in (str(Path.cwd()), sys.prefix, str(Path.home())):
+        if len(place) > 1:
+            text = text.replace(place + "/", "")
+    return text

@@ -1,0 +1,183 @@
+"""The file: that it is written, its format, and what it shows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_no_raise
+from conformance.registry import requirement
+from suites.capture.programs import BOTH_WAYS, capture_by
+from suites.common import capture_into
+from suites.debug_dump.dot import NotDot, read
+from suites.debug_dump.programs import OPERATORS, debugged, drawing_in, dump, dumped, fork, kept, quiet, row_of_operators
+from suites.raw_handles.programs import Template
+
+VERBOSITY = pytest.mark.parametrize("verbose", [True, False], ids=["verbose", "brief"])
+
+
+@requirement("debug-dump.writes-file")
+@BOTH_WAYS
+def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
+    """Debug mode, a capture by either means, a dump: the file is there and is not empty."""
+    graph = impl.new_graph()
+    with quiet():
+        expect_no_raise("debug mode can be enabled before a capture", graph.enable_debug_mode)
+        capture_by(impl, way, graph, row_of_operators(impl))
+    dump(impl, graph, tmp_path / "graph.dot", "after enable_debug_mode and a capture, debug_dump writes the graph")
+
+
+@requirement("debug-dump.dot-format")
+@VERBOSITY
+def test_format(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
+    """Both forms can be parsed."""
+    path = tmp_path / "graph.dot"
+    graph = kept(impl, fork(impl))
+    dump(impl, graph, path, "a graph with keep_graph=True can be dumped", verbose=verbose)
+    drawing_in(path)
+
+
+@requirement("debug-dump.format-elsewhere")
+def test_format_elsewhere(impl: Adapter, tmp_path: Path, observe: Callable[[str, Any], None]) -> None:
+    """Records whether the file is DOT for a class that does not say."""
+    path = tmp_path / "graph.dot"
+    graph = debugged(impl, row_of_operators(impl))
+    with quiet():
+        impl.debug_dump(graph, str(path))
+    if not path.is_file():
+        observe("format", "no file")
+        return
+    try:
+        drawing = read(path.read_text(encoding="utf-8"))
+    except (NotDot, UnicodeDecodeError) as error:
+        observe("format", f"not DOT: {error}")
+    else:
+        observe("format", "DOT")
+        observe("nodes of four operators", len(drawing.nodes))
+
+
+@requirement("debug-dump.shows-the-work")
+@pytest.mark.parametrize("operators", [1, OPERATORS])
+def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None:
+    """Operators of one stream are nodes in a row, each a predecessor of the next."""
+    drawing = dumped(impl, kept(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")
+    nodes = len(drawing.nodes)
+    expect(nodes >= operators, f"a dump shows the captured graph, here {operators} operators", f"{nodes} nodes")
+    ordered = sum(len(drawing.following(node)) for node in drawing.nodes)
+    expect(
+        ordered == nodes * (nodes - 1) // 2,
+        "a dump shows the order of the work of one stream",
+        f"{ordered} ordered pairs of {nodes} nodes",
+    )
+
+
+@requirement("debug-dump.matches-template")
+@VERBOSITY
+def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
+    """Nodes and edges are as many as the runtime finds, also after an edit."""
+    graph, flag = kept(impl, row_of_operators(impl)), impl.full(37, 0.0)
+    template = Template(impl, graph)
+    for number in range(3):
+        drawing = dumped(impl, graph, tmp_path / f"graph{number}.dot", verbose=verbose)
+        found, wanted = (len(drawing.nodes), len(drawing.edges)), (len(template.nodes()), len(template.edges()))
+        expect(found == wanted, f"a dump shows the template's {wanted[0]} nodes and {wanted[1]} edges", f"{found}")
+        template.add_memset(flag, 1.0, after=template.leaves() if number == 0 else ())
+
+
+@requirement("debug-dump.matches-graph-data")
+def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
+    """Nodes and edges are as many as get_graph_data reports."""
+    graph = kept(impl, row_of_operators(impl))
+    graph.instantiate()
+    nodes = graph.get_graph_data()["nodes"]
+    wanted = (len(nodes), sum(len(node["dependencies"]) for node in nodes))
+    drawing = dumped(impl, graph, tmp_path / "graph.dot")
+    found = (len(drawing.nodes), len(drawing.edges))
+    expect(found == wanted, f"a dump shows the {wanted[0]} nodes and {wanted[1]} edges of the graph data", f"{found}")
+
+
+@requirement("debug-dump.fork-and-join")
+@VERBOSITY
+def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
+    """One node comes before both branches, one after both, and the branches are not ordered."""
+    drawing = dumped(impl, kept(impl, fork(impl)), tmp_path / "graph.dot", verbose=verbose)
+    after = {node: drawing.following(node) for node in drawing.nodes}
+    loose = [(a, b) for a in drawing.nodes for b in drawing.nodes if a < b and b not in after[a] and a not in after[b]]
+    expect(bool(loose), "the branches of a fork are not ordered", f"all {len(after)} nodes are in a row: {drawing.edges}")
+    for left, right in loose:
+        before = [node for node in after if {left, right} <= after[node]]
+        behind = after[left] & after[right]
+        expect(
+            bool(before) and bool(behind),
+            "both branches depend on what came before the fork, and what comes after the join on both",
+            f"{len(before)} nodes before both branches, {len(behind)} after both, in {drawing.edges}",
+        )
+
+
+@requirement("debug-dump.own-graph")
+def test_own_graph(impl: Adapter, tmp_path: Path) -> None:
+    """Graphs that are alive together dump what each of them holds."""
+    graphs = [kept(impl, row_of_operators(impl, count)) for count in (1, 5, 3)]
+    sizes = [len(dumped(impl, graph, tmp_path / f"{at}.dot").nodes) for at, graph in enumerate(graphs)]
+    expect(
+        sizes[0] < sizes[2] < sizes[1],
+        "each graph dumps its own work: one, five and three operators",
+        f"{sizes} nodes",
+    )
+
+
+@requirement("debug-dump.own-graph")
+def test_after_recapture(impl: Adapter, tmp_path: Path) -> None:
+    """After reset() and a new capture the dump shows the new work."""
+    graph = kept(impl, row_of_operators(impl, 5))
+    before = dumped(impl, graph, tmp_path / "before.dot")
+    graph.reset()
+    capture_into(impl, graph, row_of_operators(impl, 2))
+    after = dumped(impl, graph, tmp_path / "after.dot")
+    expect(
+        2 <= len(after.nodes) < len(before.nodes),
+        "after reset() a dump shows the new capture, here two operators after five",
+        f"{len(after.nodes)} nodes after {len(before.nodes)}",
+    )
+
+
+@requirement("debug-dump.empty-graph")
+@VERBOSITY
+def test_empty_graph(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
+    """The dump of an empty capture has no nodes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty capture may warn
+        graph = kept(impl, lambda: None)
+    drawing = dumped(impl, graph, tmp_path / "graph.dot", verbose=verbose)
+    expect(not drawing.nodes and not drawing.edges, "the dump of an empty graph is empty", f"{drawing}")
+
+
+@requirement("debug-dump.verbose-structure")
+@pytest.mark.parametrize("program", ["row", "fork"])
+def test_same_structure(impl: Adapter, program: str, tmp_path: Path) -> None:
+    """Brief or verbose, the nodes and edges are the same."""
+    graph = kept(impl, row_of_operators(impl) if program == "row" else fork(impl))
+    brief = dumped(impl, graph, tmp_path / "brief.dot", verbose=False)
+    verbose = dumped(impl, graph, tmp_path / "verbose.dot", verbose=True)
+    expect(
+        (len(brief.nodes), len(brief.edges)) == (len(verbose.nodes), len(verbose.edges)),
+        "the brief and the verbose dump show the same graph",
+        f"brief: {len(brief.nodes)} nodes, {len(brief.edges)} edges; "
+        f"verbose: {len(verbose.nodes)} nodes, {len(verbose.edges)} edges",
+    )
+
+
+@requirement("debug-dump.verbose-default")
+def test_verbose_is_the_default(impl: Adapter, tmp_path: Path) -> None:
+    """Without the argument the file is as long as the verbose one, and that one is no shorter than the brief one."""
+    graph = kept(impl, row_of_operators(impl))
+    sizes: dict[str, int] = {}
+    for name, verbose in (("default", None), ("verbose", True), ("brief", False)):
+        dumped(impl, graph, tmp_path / f"{name}.dot", verbose=verbose)
+        sizes[name] = (tmp_path / f"{name}.dot").stat().st_size
+    expect(sizes["default"] == sizes["verbose"] >= sizes["brief"], "the verbose dump is the default", f"bytes: {sizes}")

@@ -1,0 +1,162 @@
+"""When a graph can be dumped: debug mode, keep_graph, and inside a capture-end hook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.common import capture_between, replay
+from suites.debug_dump.programs import debugged, drawing_in, dump, kept, quiet
+from suites.failed_capture.programs import Affine, caught, in_words, open_capture
+from suites.keep_graph.programs import Counter
+from suites.raw_handles.programs import exec_handle
+
+
+@requirement("debug-dump.kept-graph")
+@pytest.mark.parametrize("state", ["captured", "instantiated", "replayed"])
+def test_kept_graph(impl: Adapter, state: str, tmp_path: Path) -> None:
+    """keep_graph=True is enough, before and after the instantiation."""
+    graph = kept(impl, Affine(impl).body)
+    if state == "instantiated":
+        graph.instantiate()
+    elif state == "replayed":
+        replay(impl, graph)
+    path = tmp_path / "graph.dot"
+    dump(impl, graph, path, "a graph with keep_graph=True can be dumped without debug mode")
+    drawing_in(path)
+
+
+@requirement("debug-dump.in-capture-end-hook")
+@pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+def test_in_a_capture_end_hook(impl: Adapter, tmp_path: Path, *, keep_graph: bool) -> None:
+    """The hook dumps the template, whatever keep_graph is; the graph replays."""
+    program, graph, path = Affine(impl), impl.new_graph(keep_graph), tmp_path / "graph.dot"
+    graph.register_capture_end_hook(lambda graph: impl.debug_dump(graph, str(path)))
+    expect_no_raise("in a capture-end hook the graph can be dumped", lambda: capture_between(impl, graph, program.body))
+    expect(path.is_file(), "in a capture-end hook the graph can be dumped", "no file was written")
+    expect(bool(drawing_in(path).nodes), "the dump shows the captured work", "it has no nodes")
+    program.check(impl, graph, "a graph that was dumped in a hook replays")
+
+
+@requirement("debug-dump.refusal-harmless")
+@pytest.mark.parametrize("state", ["new", "capturing", "finished", "reset"])
+def test_refused_dump(impl: Adapter, state: str, tmp_path: Path) -> None:
+    """Without a live template: a RuntimeError, no file, and a graph that is as before."""
+    counter, graph, path = Counter(impl), impl.new_graph(), tmp_path / "graph.dot"
+
+    def refused() -> None:
+        expect_raises("a dump needs a live template", lambda: impl.debug_dump(graph, str(path)))
+        expect(not path.exists(), "a refused dump writes nothing", "the file is there")
+
+    if state == "new":
+        refused()
+    if state == "capturing":
+        with open_capture(impl, graph):
+            counter.body()
+            refused()
+            expect_no_raise("a refused dump leaves the capture intact", graph.capture_end)
+    else:
+        capture_between(impl, graph, counter.body)
+    if state == "finished":
+        refused()
+    if state == "reset":
+        graph.reset()
+        refused()
+        capture_between(impl, graph, counter.body)
+    replay(impl, graph, 3)
+    counter.expect_runs(3, "a refused dump changes nothing about what the graph does")
+
+
+@requirement("debug-dump.enable-keeps-template")
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+def test_debug_mode_keeps_the_template(impl: Adapter, times: int) -> None:
+    """After debug mode was enabled, once or again, the template has a handle that outlives replays."""
+    graph = impl.new_graph()
+    for _ in range(times):
+        expect_no_raise("debug mode can be enabled before a capture", graph.enable_debug_mode)
+    capture_between(impl, graph, Affine(impl).body)
+    promise = "debug mode keeps the template as keep_graph=True does"
+    first = expect_no_raise(promise, lambda: impl.raw_graph(graph))
+    replay(impl, graph, 2)
+    later = expect_no_raise(promise, lambda: impl.raw_graph(graph))
+    expect(first == later != 0, promise, f"the handle {first} became {later}")
+
+
+@requirement("debug-dump.enable-leaves-instantiation")
+def test_debug_mode_and_instantiate(impl: Adapter) -> None:
+    """In debug mode instantiate() may be called, again and again."""
+    program = Affine(impl)
+    graph = debugged(impl, program.body)
+    for _ in range(3):
+        expect_no_raise("in debug mode the user may instantiate, as with keep_graph=True", graph.instantiate)
+        program.check(impl, graph, "a graph in debug mode replays")
+
+
+@requirement("debug-dump.enable-leaves-instantiation")
+def test_debug_mode_and_first_replay(impl: Adapter) -> None:
+    """In debug mode the first replay instantiates."""
+    program = Affine(impl)
+    program.check(impl, debugged(impl, program.body), "the first replay of a graph in debug mode instantiates it")
+
+
+@requirement("debug-dump.enable-leaves-instantiation", "debug-dump.enable-keeps-template")
+def test_debug_mode_makes_no_executable(impl: Adapter) -> None:
+    """In debug mode capture_end makes no executable, as with keep_graph=True."""
+    graph = debugged(impl, Affine(impl).body)
+    promise = "in debug mode, as with keep_graph=True, the executable's handle needs an instantiate()"
+    expect_raises(promise, lambda: exec_handle(impl, graph))
+    graph.instantiate()
+    expect_no_raise("after instantiate() the executable's handle can be read", lambda: exec_handle(impl, graph))
+
+
+@requirement("debug-dump.enable-after-capture")
+def test_enabled_on_a_finished_graph(impl: Adapter) -> None:
+    """Enabled when the template is gone, debug mode breaks neither replays nor the next instantiate()."""
+    program, graph = Affine(impl), impl.new_graph(keep_graph=False)
+    capture_between(impl, graph, program.body)
+    expect_no_raise("debug mode can be enabled at any time", graph.enable_debug_mode)
+    program.check(impl, graph, "debug mode enabled on a finished graph does not change its replays")
+    error = caught(graph.instantiate)
+    promise = "instantiate() without a template works or raises a RuntimeError"
+    expect(error is None or isinstance(error, RuntimeError), promise, in_words(error))
+    program.check(impl, graph, "instantiate(), done or refused, leaves the graph replaying")
+    graph.reset()
+    capture_between(impl, graph, program.body)
+    program.check(impl, graph, "a graph in debug mode captures anew after reset()")
+
+
+@requirement("debug-dump.not-enabled-harmless")
+@pytest.mark.parametrize("keep_graph", [None, True], ids=["not-kept", "kept"])
+def test_not_enabled(impl: Adapter, tmp_path: Path, *, keep_graph: bool | None) -> None:
+    """Without debug mode a dump returns or raises a RuntimeError; the graph replays."""
+    if impl.capabilities.get("keep_graph") is False:
+        keep_graph = None
+    program, graph = Affine(impl), impl.new_graph(keep_graph)
+    capture_between(impl, graph, program.body)
+    with quiet():
+        error = caught(lambda: impl.debug_dump(graph, str(tmp_path / "graph.dot")))
+    promise = "without debug mode a dump does nothing, or says so with a RuntimeError"
+    expect(error is None or isinstance(error, RuntimeError), promise, in_words(error))
+    program.check(impl, graph, "a dump without debug mode leaves the graph as it is")
+
+
+@requirement("debug-dump.not-enabled-writes")
+def test_not_enabled_writes(impl: Adapter, tmp_path: Path, observe: Callable[[str, Any], None]) -> None:
+    """Records whether a graph writes that was not itself put into debug mode."""
+    path, graph = tmp_path / "graph.dot", impl.new_graph()
+    capture_between(impl, graph, Affine(impl).body)
+    with quiet():
+        error = caught(lambda: impl.debug_dump(graph, str(path)))
+    observe("file written", path.exists())
+    observe("refused", error is not None)
+    other = debugged(impl, Affine(impl).body)
+    with quiet():
+        caught(lambda: impl.debug_dump(graph, str(path)))
+    observe("file written once another graph is in debug mode", path.exists())
+    other.reset()
