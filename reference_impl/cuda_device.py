@@ -108,6 +108,12 @@ class CudaDevice:
     def tracks(self, tensor: torch.Tensor) -> bool:
         return tensor.is_cuda or tensor.is_pinned()
 
+    def session(self, seed: int) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002  # a GPU chooses itself
+        return contextlib.nullcontext()
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.detach().to("cpu", copy=True)
+
     def empty_cache(self) -> None:
         torch.cuda.empty_cache()
 

@@ -81,6 +81,12 @@ class Device(Protocol):
     def tracks(self, tensor: torch.Tensor) -> bool:
         """Whether `tensor` is memory that a captured kernel of this device can reach."""
 
+    def session(self, seed: int) -> contextlib.AbstractContextManager[None]:
+        """Make the device as asynchronous as it can be; `seed` decides what runs when, where that is to be chosen."""
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A copy on the host, taken when the current stream's work is done."""
+
     def empty_cache(self) -> None: ...
     def memory_allocated(self) -> int: ...
     def memory_reserved(self) -> int: ...

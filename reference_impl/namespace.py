@@ -25,7 +25,9 @@ __all__ = [
     "memory_snapshot",
     "memory_stats",
     "pinned",
+    "read",
     "runtime",
+    "session",
     "set_stream",
     "stream",
     "synchronize",
@@ -128,6 +130,20 @@ def tensor(data: Any, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     """A tensor in the device allocator's ordinary memory holding `data`."""
     values = torch.as_tensor(data, dtype=dtype)
     return device().empty(values.shape, values.dtype).copy_(values)
+
+
+def read(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the host, taken when the current stream's work is done: other streams are not waited for."""
+    return device().read(tensor)
+
+
+def session(seed: int) -> contextlib.AbstractContextManager[None]:
+    """Make the software device asynchronous inside a ``with`` block; a GPU is so anyway.
+
+    Operators wait in their streams and run as late and as interleaved as streams, events and graph edges allow; `seed`
+    chooses among what is allowed.
+    """
+    return device().session(seed)
 
 
 def pinned(data: Any, *, dtype: torch.dtype | None = None) -> torch.Tensor:

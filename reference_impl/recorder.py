@@ -1,4 +1,4 @@
-"""The recorder: it turns the operators of a capturing stream into kernel nodes, and runs none of them."""
+"""The recorder: it turns operators into kernels, and runs none of them."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Segment(Memory, Protocol):
     view: torch.UntypedStorage
 
 
-class Capture(Protocol):
-    """What the recorder needs of the capture that an operator falls into; a `Device` supplies it."""
+class Sink(Protocol):
+    """Where the work of a thread's operators goes: a capture, or the streams of a session.  A `Device` supplies it."""
 
     def empty(self, nbytes: int) -> torch.UntypedStorage:
-        """Memory from the pool of the capture."""
+        """New memory for the current stream."""
 
     def segment(self, address: int) -> Segment | None:
         """The allocator's segment that holds `address`, or ``None`` for memory that the allocator does not own."""
@@ -58,20 +58,20 @@ class Capture(Protocol):
         """The watched form of a storage from outside, the same object each time."""
 
     def keep(self, storage: torch.UntypedStorage) -> None:
-        """Hold a literal's storage as long as the capture's graph."""
+        """Hold a literal's storage as long as the kernels that use it."""
 
     def launch(self, kernel: OperatorKernel) -> None:
-        """Append a kernel node to the current stream's capture."""
+        """Give a kernel to the current stream, or to its capture."""
 
-    def refuse_host_read(self, name: str) -> None:
-        """Invalidate the capture because the operator `name` needs a value on the host; raises."""
+    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the host gets from an operator that brings values to it; raises where there are none."""
 
 
 class Recorder(TorchDispatchMode):
-    """The dispatch mode of a thread whose current stream may be capturing.
+    """The dispatch mode of a thread whose operators do not simply run.
 
     Args:
-        capture_of: returns the capture that the thread's current stream belongs to, or ``None`` outside a capture.
+        sink_of: returns where operators of this thread go now, or ``None`` to run them at once.
     """
 
     @classmethod
@@ -79,23 +79,23 @@ class Recorder(TorchDispatchMode):
         # Guarding the mode against the compiler would import the compiler, which takes seconds.
         return False
 
-    def __init__(self, capture_of: Callable[[], Capture | None]) -> None:
+    def __init__(self, sink_of: Callable[[], Sink | None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._capture_of = capture_of
+        self._sink_of = sink_of
 
     def __torch_dispatch__(
         self, func: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        capture = self._capture_of()
-        if capture is None or not _concerns_device(func, args, kwargs):
+        sink = self._sink_of()
+        if sink is None or not _concerns_device(func, args, kwargs):
             return func(*args, **kwargs)
         body = operators.python_body(func)
         if body is not None:
             # Host code, which runs now and never again; what it asks of the device is recorded.
             with self:
                 return body(*args, **kwargs)
-        return record(capture, func, args, kwargs)
+        return record(sink, func, args, kwargs)
 
 
 def _concerns_device(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -105,29 +105,29 @@ def _concerns_device(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, 
     return all(tensor.device.type == "cpu" for tensor in operators.tensors_of(args, kwargs))
 
 
-def record(capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Do for one operator what a device does when its stream captures; return what the caller gets at once.
+def record(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Turn one operator into a kernel for `sink`; return what the caller gets at once.
 
     Raises:
-        HostReadInCapture: the operator needs values on the host.
+        HostReadInCapture: the operator needs values on the host, and `sink` is a capture.
         NotImplementedError: a tensor is not strided.
     """
     if func.name() in ("aten::lift_fresh", "aten::lift_fresh_copy"):
-        capture.keep(args[0].untyped_storage())  # a literal written in the program is part of the kernel
+        sink.keep(args[0].untyped_storage())  # a literal written in the program is part of the kernel
     if operators.is_view(func):
         return func(*args, **kwargs)
     if operators.reads_on_host(func) or operators.reads_mask(func, args):
-        capture.refuse_host_read(func.name())
+        return sink.host_read(func, args, kwargs)
     if func.name() == "aten::resize_":
-        return _resize(capture, func, args, kwargs)
-    return _Recording(capture, func, args, kwargs).result()
+        return _resize(sink, func, args, kwargs)
+    return _Recording(sink, func, args, kwargs).result()
 
 
 class _Recording:
-    """One operator on its way into a graph."""
+    """One operator on its way into a kernel."""
 
-    def __init__(self, capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._capture = capture
+    def __init__(self, sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._sink = sink
         self._func = func
         self._args = args
         self._kwargs = kwargs
@@ -146,7 +146,7 @@ class _Recording:
         for tensor in operators.written_tensors(self._func, self._args, self._kwargs):
             shape = stand_ins[id(tensor)].shape
             if tensor.shape != shape:
-                resize(self._capture, tensor, shape)
+                resize(self._sink, tensor, shape)
 
     def _allocate(self, described: Any, given: dict[int, torch.Tensor]) -> tuple[Any, list[torch.Tensor]]:
         """The real result for a described one, and the tensors in it that are new memory."""
@@ -169,13 +169,13 @@ class _Recording:
     def _empty_like(self, described: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> torch.Tensor:
         storage = described.untyped_storage()
         if storage._cdata not in storages:
-            storages[storage._cdata] = self._capture.empty(storage.nbytes())
+            storages[storage._cdata] = self._sink.empty(storage.nbytes())
         return alias_of(described, storages[storage._cdata])
 
     def _launch(self, outputs: list[torch.Tensor]) -> None:
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._alias, (self._args, self._kwargs))
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
-        self._capture.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run))
+        self._sink.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run))
 
     def _serial(self) -> Hashable | None:
         if not operators.is_random(self._func):
@@ -190,25 +190,23 @@ class _Recording:
                 f"{self._func.name()}: the software device captures strided tensors only, and got {tensor.layout}"
             )
         storage = tensor.untyped_storage()
-        segment = self._capture.segment(storage.data_ptr())
+        segment = self._sink.segment(storage.data_ptr())
         if segment is not None:
             self._memory[id(segment)] = segment
             return alias_of(tensor, segment.view, storage.data_ptr())
-        memory = self._capture.external(storage)
+        memory = self._sink.external(storage)
         self._memory[id(memory)] = memory
         return memory.alias(tensor)
 
 
-def _resize(capture: Capture, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
+def _resize(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
     tensor: torch.Tensor = args[0]
     stand_in = func(operators._on_meta(tensor), *args[1:], **kwargs)
-    return resize(capture, tensor, stand_in.shape, stand_in.stride())
+    return resize(sink, tensor, stand_in.shape, stand_in.stride())
 
 
-def resize(
-    capture: Capture, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None
-) -> torch.Tensor:
-    """Resize `tensor` in place; more bytes than its storage has come from the capture's pool, old elements first."""
+def resize(sink: Sink, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None) -> torch.Tensor:
+    """Resize `tensor` in place; more bytes than its storage has come from `sink`, old elements first."""
     wanted = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
     end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(wanted.shape, wanted.stride(), strict=True)) + 1
     nbytes = 0 if wanted.numel() == 0 else int(end) * tensor.element_size()
@@ -216,10 +214,10 @@ def resize(
     if nbytes <= storage.nbytes():
         tensor.set_(storage, tensor.storage_offset(), wanted.size(), wanted.stride())
         return tensor
-    grown = capture.empty(nbytes)
+    grown = sink.empty(nbytes)
     before = torch.empty(0, dtype=tensor.dtype).set_(storage)
     after = torch.empty(0, dtype=tensor.dtype).set_(grown, 0, before.size(), before.stride())
     if before.numel():
-        record(capture, torch.ops.aten.copy_.default, (after, before), {})
+        record(sink, torch.ops.aten.copy_.default, (after, before), {})
     tensor.set_(grown, tensor.storage_offset(), wanted.size(), wanted.stride())
     return tensor

@@ -7,15 +7,18 @@ nodes; it is on the thread's mode stack exactly while the thread's current strea
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
+from torch._ops import OpOverload
 
 from reference_impl import software as runtime
-from reference_impl.allocator import DEFAULT_POOL, Segment, graph_pool_handle, new_pool_id
+from reference_impl.allocator import DEFAULT_POOL, Segment, graph_pool_handle, new_pool_id, poison_now
 from reference_impl.allocator.storage import TensorAllocator, alias
 from reference_impl.device import PoolId
 from reference_impl.errors import HostReadInCapture, check
@@ -29,20 +32,36 @@ _NOT_CAPTURING = runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone
 _BELOW_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
 
 
-class SoftwareCapture:
-    """One capture's memory: the pool that it allocates from, and the user's storages that it reaches."""
+class Launches:
+    """Operators as kernels for the current stream: what a capture and a session have in common.
+
+    Args:
+        device: whose streams and memory are used.
+        pool: where new memory comes from.
+    """
 
     def __init__(self, device: SoftwareDevice, pool: PoolId) -> None:
         self._device = device
         self._pool = pool
-        self._externals: dict[int, ExternalMemory] = {}
 
     def empty(self, nbytes: int) -> torch.UntypedStorage:
         return self._device.storage(nbytes, self._pool)
 
-    def segment(self, address: int) -> Any:
+    def segment(self, address: int) -> SegmentView | None:
         segment = self._device.allocator.segment_of(address)
         return None if segment is None else self._device.view_of(segment)
+
+    def launch(self, kernel: OperatorKernel) -> None:
+        stream = self._device.current_stream().cuda_stream
+        check(runtime, "launchKernel", runtime.launchKernel(kernel, stream), f"The operator was {kernel.name}.")
+
+
+class SoftwareCapture(Launches):
+    """One capture: its pool, and the user's storages that it reaches."""
+
+    def __init__(self, device: SoftwareDevice, pool: PoolId) -> None:
+        super().__init__(device, pool)
+        self._externals: dict[int, ExternalMemory] = {}
 
     def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
         # While its weak reference is held, a storage's identity is not given to another one.
@@ -54,20 +73,53 @@ class SoftwareCapture:
     def keep(self, storage: torch.UntypedStorage) -> None:
         self.external(storage).hold(storage)
 
-    def launch(self, kernel: OperatorKernel) -> None:
-        stream = self._device.current_stream().cuda_stream
-        check(runtime, "launchKernel", runtime.launchKernel(kernel, stream), f"The operator was {kernel.name}.")
-
-    def refuse_host_read(self, name: str) -> None:
+    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:  # noqa: ARG002  # nothing is read
         # What the host would wait with: it fails and invalidates the capture, as it does on a GPU.
         error = runtime.cudaStreamSynchronize(self._device.current_stream().cuda_stream)[0]
         text = runtime.cudaGetErrorString(error)[1].decode()
-        raise HostReadInCapture(
-            "cudaStreamSynchronize",
-            error,
-            text,
-            f"{name} needs a value on the host, and nothing runs during a capture.",
-        )
+        detail = f"{func.name()} needs a value on the host, and nothing runs during a capture."
+        raise HostReadInCapture("cudaStreamSynchronize", error, text, detail)
+
+
+class Session(Launches):
+    """Asynchronous eager work: every operator waits in the current stream until somebody needs it done.
+
+    Memory that is freed meanwhile is poisoned in the order of its stream, so that work which was given to that stream
+    earlier still finds its values, and work on another stream that nobody ordered does not.
+    """
+
+    def __init__(self, device: SoftwareDevice) -> None:
+        super().__init__(device, DEFAULT_POOL)
+        self._freed: deque[tuple[int, int, int]] = deque()
+
+    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
+        return ExternalMemory(storage)  # the launch holds it: ordinary CPU memory has no stream order to be freed in
+
+    def keep(self, storage: torch.UntypedStorage) -> None:
+        """Nothing to do: the launch holds it."""
+
+    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._device.current_stream().synchronize()
+        with self._device.launching():
+            return func(*args, **kwargs)
+
+    def launch(self, kernel: OperatorKernel) -> None:
+        self.poison_freed()
+        super().launch(kernel)
+
+    def poison(self, address: int, nbytes: int, stream: int) -> None:
+        """Note memory to poison.  Called from finalizers, which must not wait for the runtime's lock."""
+        self._freed.append((address, nbytes, stream))
+
+    def poison_freed(self) -> None:
+        """Give the noted memory to its streams for poisoning; at once where the stream captures."""
+        while self._freed:
+            address, nbytes, stream = self._freed.popleft()
+            if int(runtime.cudaStreamIsCapturing(stream)[1]) != 0:
+                poison_now(address, nbytes, stream)
+                continue
+            run = functools.partial(poison_now, address, nbytes, stream)
+            check(runtime, "launchKernel", runtime.launchKernel(OperatorKernel("poison", (), None, run), stream))
 
 
 class SegmentView:
@@ -103,9 +155,13 @@ class SoftwareDevice:
     torch_device = torch.device("cpu")
 
     def __init__(self, limit: int | None = None) -> None:
-        self.allocator = TensorAllocator(limit, on_map=runtime.register_memory, on_unmap=self._unmapped)
+        self.allocator = TensorAllocator(
+            limit, on_map=runtime.register_memory, on_unmap=self._unmapped, poison=self._poison
+        )
+        self._session: Session | None = None
         self._views: weakref.WeakValueDictionary[int, SegmentView] = weakref.WeakValueDictionary()
         self._streams = Streams(self._stream_changed)
+        runtime.surround_kernels(self.launching)
         self._captures: dict[int, SoftwareCapture] = {}
         self._thread = threading.local()
 
@@ -140,22 +196,57 @@ class SoftwareDevice:
         self._stream_changed()
 
     def _stream_changed(self) -> None:
-        """Have the recorder on this thread's mode stack exactly while the current stream captures."""
-        capturing = self._streams.current.is_capturing()
+        """Have the recorder on this thread's mode stack exactly while it has something to do there."""
+        needed = self._session is not None or self._streams.current.is_capturing()
         recorder: Recorder | None = getattr(self._thread, "recorder", None)
-        if capturing and recorder is None:
-            self._thread.recorder = Recorder(self._capture_here)
+        if needed and recorder is None:
+            self._thread.recorder = Recorder(self._sink)
             push_at_bottom(self._thread.recorder)
-        elif not capturing and recorder is not None:
+        elif not needed and recorder is not None:
             self._thread.recorder = None
             remove(recorder)
 
-    def _capture_here(self) -> SoftwareCapture | None:
+    def _sink(self) -> SoftwareCapture | Session | None:
+        """Where operators of the calling thread go now."""
         info = runtime.cudaStreamGetCaptureInfo(self._streams.current.cuda_stream)
         if info[1] == _NOT_CAPTURING:
-            return None
+            return self._session
         # A capture that was begun through the runtime alone allocates from the default pool.
         return self._captures.setdefault(int(info[2]), SoftwareCapture(self, DEFAULT_POOL))
+
+    # -- asynchrony -------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def session(self, seed: int) -> Iterator[None]:
+        """Inside, the device is asynchronous: see `Session`.  `seed` decides what runs when.
+
+        Raises:
+            RuntimeError: a session is open already.
+        """
+        if self._session is not None:
+            raise RuntimeError("session(): one is open already; leave it before opening another")
+        with runtime.deferred(seed):
+            self._session = Session(self)
+            self._stream_changed()
+            try:
+                yield
+            finally:
+                self._session.poison_freed()
+                self._session = None
+                self._stream_changed()
+
+    def _poison(self, address: int, nbytes: int, stream: int) -> None:
+        session = self._session
+        if session is None:
+            poison_now(address, nbytes, stream)
+        else:
+            session.poison(address, nbytes, stream)
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A copy on the host, taken when the current stream's work is done: other streams are not waited for."""
+        self._streams.current.synchronize()
+        with self.launching():
+            return tensor.detach().clone()
 
     @contextlib.contextmanager
     def launching(self) -> Iterator[None]:
@@ -241,4 +332,6 @@ class SoftwareDevice:
         return list(self.allocator.memory_snapshot())
 
     def manual_seed(self, seed: int) -> None:
+        if self._session is not None:
+            self.synchronize()  # draws that were asked for before come from the old state
         torch.manual_seed(seed)

@@ -7,7 +7,7 @@ address taken during a capture stays good for every replay.
 Nothing here imports torch. ``reference_impl.allocator.storage`` turns blocks into storages.
 """
 
-from .core import CachingAllocator
+from .core import CachingAllocator, poison_now
 from .errors import OutOfMemoryError
 from .memory import Block, Segment
 from .pools import DEFAULT_POOL, PoolId, graph_pool_handle, new_pool_id
@@ -24,4 +24,5 @@ __all__ = [
     "SegmentInfo",
     "graph_pool_handle",
     "new_pool_id",
+    "poison_now",
 ]

@@ -181,7 +181,7 @@ from .counts import live_counts
 from .errors import last_failure
 from .kernels import Kernel, Memory
 from .memory import register_memory, unregister_memory
-from .scheduler import deferred
+from .scheduler import deferred, surround_kernels
 
 __all__ = [
     "Kernel",
@@ -345,5 +345,6 @@ __all__ = [
     "make_cudaPos",
     "register_memory",
     "seed",
+    "surround_kernels",
     "unregister_memory",
 ]

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Final
 
 from .adversary import adversary
@@ -81,7 +81,7 @@ class Deferred:
         Stops after ``limit`` needed tasks. The first failure met is raised at the end.
         """
         failure: Refusal | None = None
-        with self.driving:
+        with self.driving, policy.surround():
             with LOCK:
                 needed = dict.fromkeys(self.pending if targets is None else _closure(targets))
                 greed = adversary.choice((0.0, 0.3, 0.6))
@@ -149,6 +149,8 @@ def _closure(targets: Iterable[Task]) -> dict[Task, None]:
 
 class _Policy:
     deferred: Deferred | None = None
+    #: Entered around pending work when it runs, in whatever thread and state somebody waits for it.
+    surround: Callable[[], AbstractContextManager[object]] = staticmethod(nullcontext)
 
 
 policy: Final = _Policy()
@@ -181,6 +183,11 @@ def deferred(seed: int = 0) -> Iterator[None]:
     finally:
         with LOCK:
             policy.deferred = None
+
+
+def surround_kernels(factory: Callable[[], AbstractContextManager[object]]) -> None:
+    """Have every run of pending work take place inside ``factory()``."""
+    policy.surround = factory
 
 
 def predecessors(stream: Stream) -> tuple[Task, ...]:
