@@ -112,6 +112,10 @@ class Adapter:
         """A fresh token that graphs can share memory by."""
         raise NotImplementedError
 
+    def new_mem_pool(self) -> Any:
+        """A fresh ``MemPool`` object, which the CUDA page since 2.14 names beside tokens."""
+        raise NotImplementedError
+
     def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
         """Graphed versions of functions and modules; `settings` are the documented keyword arguments."""
         raise NotImplementedError
@@ -238,6 +242,10 @@ class Adapter:
             with contextlib.suppress(Exception):
                 call()
 
+    def around_test(self) -> contextlib.AbstractContextManager[Any]:
+        """What is entered around each test, for a device that has to be set up for it."""
+        return contextlib.nullcontext()
+
     def recover(self) -> str | None:
         """Make the implementation ready for the next test.
 
@@ -263,7 +271,7 @@ class ModuleAdapter(Adapter):
         name: the implementation's name in records and reports.
         module: object with ``Stream``, ``Event``, ``stream``, ``current_stream``, ``default_stream``, ``synchronize``,
             ``graph``, ``graph_pool_handle``, ``make_graphed_callables``, ``is_current_stream_capturing``,
-            ``empty_cache``, ``memory_allocated``, ``memory_reserved`` and ``memory_snapshot``.
+            ``empty_cache``, ``memory_allocated``, ``memory_reserved``, ``memory_snapshot`` and ``MemPool``.
         graph_class: the class under test.
         device: where tensors are made.
         dialect, revision, capabilities, runtime: see `Adapter`.
@@ -323,6 +331,9 @@ class ModuleAdapter(Adapter):
 
     def graph_pool_handle(self) -> Any:
         return self.module.graph_pool_handle()
+
+    def new_mem_pool(self) -> Any:
+        return self.module.MemPool()
 
     def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
         return self.module.make_graphed_callables(callables, sample_args, **settings)

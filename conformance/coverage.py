@@ -51,7 +51,7 @@ class Coverage:
 
 
 def decides(verdict: Verdict) -> bool:
-    """Whether a requirement with this verdict was put to the implementation and answered; a waiver does not undo that."""
+    """Whether a requirement with this verdict was put to the implementation and answered, by a waived failure too."""
     return verdict is Verdict.PASS or verdict is Verdict.WAIVED or verdict.rejects
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +22,15 @@ def impl(request: pytest.FixtureRequest) -> Adapter:
     """The adapter of the implementation under test.  Session-wide, so that property tests may use it."""
     adapter: Adapter = request.param
     return adapter
+
+
+@pytest.fixture(autouse=True)
+def _around_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    if "impl" not in request.fixturenames:
+        yield
+        return
+    with request.getfixturevalue("impl").around_test():
+        yield
 
 
 @pytest.fixture

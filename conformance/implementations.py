@@ -68,6 +68,12 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
             "CUDAGraph",
             software=True,
         ),
+        "reference.asynchronous": Known(
+            "conformance.adapters.reference:asynchronous",
+            "the kit's own in software, as asynchronous as a GPU",
+            "reference_impl",
+            "CUDAGraph",
+        ),
         "reference.xpu": Known(
             "conformance.adapters.reference:xpu",
             "the kit's own, as torch.xpu documents it",

@@ -148,7 +148,7 @@ def _read_statement(
     if len(parts) != 3 or parts[0] != document.key or not _MEMBER.fullmatch(parts[1]) or not SLUG.fullmatch(parts[2]):
         raise RequirementError(f"{where}: the id must be '{document.key}.MEMBER.lower-case-words'")
     if ("requirements" in entry) == ("untestable" in entry):
-        raise RequirementError(f"{where}: give the requirements that decide it, or why it is untestable; one of the two")
+        raise RequirementError(f"{where}: give either the requirements that decide it or why it is untestable")
     deciding = tables.texts_of(where, entry, "requirements") if "requirements" in entry else ()
     for name in deciding:
         _check_deciding(where, document, registry, name)
@@ -170,7 +170,6 @@ def _check_deciding(where: str, document: Document, registry: Registry, name: st
     if requirement.untestable is not None:
         raise RequirementError(f"{where} rests on {name}, which is untestable: say here why the statement is")
     if not requirement.holds_for(document.dialect, document.revision):
-        held = f"since {requirement.since} for {', '.join(requirement.dialects)}"
-        raise RequirementError(
-            f"{where} rests on {name}, which holds {held}; the document is of {document.revision} for {document.dialect}"
-        )
+        holds = f"since {requirement.since} for {', '.join(requirement.dialects)}"
+        about = f"{document.revision} for {document.dialect}"
+        raise RequirementError(f"{where} rests on {name}, which holds {holds}; the document is about {about}")

@@ -22,6 +22,7 @@ from reference_impl.hooks import (
 )
 from reference_impl.namespace import (
     Event,
+    MemPool,
     Stream,
     current_stream,
     default_stream,
@@ -50,6 +51,7 @@ __all__ = [
     "Event",
     "GraphError",
     "HostReadInCapture",
+    "MemPool",
     "Stream",
     "current_stream",
     "default_stream",

@@ -12,6 +12,7 @@ from reference_impl.device import PoolId, current_stream_capturing, device
 
 __all__ = [
     "Event",
+    "MemPool",
     "Stream",
     "current_stream",
     "default_stream",
@@ -89,6 +90,17 @@ def is_current_stream_capturing() -> bool:
 def graph_pool_handle() -> PoolId:
     """A fresh token by which graphs can share a memory pool."""
     return device().graph_pool_handle()
+
+
+class MemPool:
+    """A memory pool as an object; captures take it wherever they take its token.
+
+    Attributes:
+        id: the pool's token.
+    """
+
+    def __init__(self) -> None:
+        self.id = graph_pool_handle()
 
 
 def empty_cache() -> None:

@@ -52,6 +52,7 @@ class Launches:
         return None if segment is None else self._device.view_of(segment)
 
     def launch(self, kernel: OperatorKernel) -> None:
+        self._device.settle()
         stream = self._device.current_stream().cuda_stream
         check(runtime, "launchKernel", runtime.launchKernel(kernel, stream), f"The operator was {kernel.name}.")
 
@@ -103,23 +104,28 @@ class Session(Launches):
         with self._device.launching():
             return func(*args, **kwargs)
 
-    def launch(self, kernel: OperatorKernel) -> None:
-        self.poison_freed()
-        super().launch(kernel)
-
     def poison(self, address: int, nbytes: int, stream: int) -> None:
         """Note memory to poison.  Called from finalizers, which must not wait for the runtime's lock."""
         self._freed.append((address, nbytes, stream))
 
     def poison_freed(self) -> None:
-        """Give the noted memory to its streams for poisoning; at once where the stream captures."""
+        """Poison the noted memory, in front of all work that comes from now on.
+
+        Ordinary memory belongs to a stream, which does it in its order.  A graph's pool is reached from whatever stream
+        the graph is replayed on, so there it happens at once, and only while no replay can be at work in it.
+        """
         while self._freed:
             address, nbytes, stream = self._freed.popleft()
-            if int(runtime.cudaStreamIsCapturing(stream)[1]) != 0:
-                poison_now(address, nbytes, stream)
+            segment = self.segment(address)
+            if segment is None:
+                continue  # returned to the system meanwhile
+            if segment.segment.pool != DEFAULT_POOL:
+                if runtime.idle():
+                    poison_now(address, nbytes, stream)
                 continue
             run = functools.partial(poison_now, address, nbytes, stream)
-            check(runtime, "launchKernel", runtime.launchKernel(OperatorKernel("poison", (), None, run), stream))
+            kernel = OperatorKernel("poison", (segment,), None, run)
+            check(runtime, "launchKernel", runtime.launchKernel(kernel, stream))
 
 
 class SegmentView:
@@ -242,6 +248,11 @@ class SoftwareDevice:
         else:
             session.poison(address, nbytes, stream)
 
+    def settle(self) -> None:
+        """Bring what finalizers have noted into the streams, before further work."""
+        if self._session is not None:
+            self._session.poison_freed()
+
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
         """A copy on the host, taken when the current stream's work is done: other streams are not waited for."""
         self._streams.current.synchronize()
@@ -251,6 +262,7 @@ class SoftwareDevice:
     @contextlib.contextmanager
     def launching(self) -> Iterator[None]:
         """Keep what watches the user's operators (modes, autograd, autocast) away from the graph's kernels."""
+        self.settle()
         with (
             torch._C._DisableTorchDispatch(),
             torch._C.DisableTorchFunction(),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import itertools
 from typing import Any
 
 import torch
@@ -26,6 +28,32 @@ class _OnHost(ModuleAdapter):
         return made
 
 
+class _Asynchronous(_OnHost):
+    """The software device in a session for each test: work waits in its stream until somebody needs it done."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._seeds = itertools.count()
+
+    def around_test(self) -> contextlib.AbstractContextManager[Any]:
+        session: contextlib.AbstractContextManager[Any] = self.module.session(next(self._seeds))
+        return session
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        self.synchronize()
+        values: torch.Tensor = self.module.read(tensor)
+        return values
+
+
+def asynchronous(device: str = "cpu") -> Adapter:
+    """The reference's ``CUDAGraph`` on the software device, asynchronous as a GPU is; otherwise as `adapter`."""
+    if torch.device(device).type != "cpu":
+        raise ImplementationError(
+            "reference.asynchronous runs on the software device only; a GPU is asynchronous anyway"
+        )
+    return _face("reference.asynchronous", _MODULE, "CUDAGraph", "cuda", device, _Asynchronous)
+
+
 def adapter(device: str = "cpu") -> Adapter:
     """The reference's ``CUDAGraph`` on `device`: ``cpu`` (the software device), ``cuda`` or ``cuda:N``.
 
@@ -45,7 +73,14 @@ def accelerator(device: str = "cpu") -> Adapter:
     return _face("reference.accelerator", f"{_MODULE}.accelerator", "Graph", "accelerator", device)
 
 
-def _face(name: str, module_name: str, class_name: str, dialect: Dialect, device: str) -> Adapter:
+def _face(  # what the faces differ in
+    name: str,
+    module_name: str,
+    class_name: str,
+    dialect: Dialect,
+    device: str,
+    on_the_host: type[_OnHost] = _OnHost,
+) -> Adapter:
     try:
         importlib.import_module(_MODULE).use_device(device)
         module = importlib.import_module(module_name)
@@ -56,7 +91,7 @@ def _face(name: str, module_name: str, class_name: str, dialect: Dialect, device
     except (RuntimeError, ValueError) as error:
         raise ImplementationError(f"the device {device!r} cannot be used: {error}") from None
     on_host = torch.device(device).type == "cpu"
-    kind = _OnHost if on_host else ModuleAdapter
+    kind = on_the_host if on_host else ModuleAdapter
     return kind(
         name,
         module,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, report, run
+from conformance.cli import doctor, listing, merge, report, requirements, run
 from conformance.errors import ConformanceError, ExitStatus, UsageError
 
-_COMMANDS = (run, report, listing, doctor)
+_COMMANDS = (run, report, merge, requirements, listing, doctor)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -41,7 +41,7 @@ def _run(given: argparse.Namespace) -> int:
     if not SUITES.is_dir():
         raise KitError(f"the suites are not installed: there is no folder {SUITES}")
     # The plug-in is named too: an environment may have pytest's automatic loading turned off.
-    words = ["-p", "conformance", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}"]
+    words = ["-p", "conformance", "-p", "xdist", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}"]
     words += [f"--impl={name}" for name in given.impl]
     words += [
         f"--{option}={value}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.isolation.calls import read_calls
+from conformance.isolation.hands import CALLS, OUTPUT, STACKS
 from conformance.traces import short_path
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ class Ending:
     @classmethod
     def of(cls, link: Link, code: int | None, error: str | None) -> Ending:
         """Gather what `link`'s worker left."""
-        from conformance.isolation.worker import CALLS, OUTPUT, STACKS
-
         return cls(
             code=code,
             output=_without_places(_end_of(link.tail(OUTPUT))),

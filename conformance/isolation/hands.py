@@ -11,6 +11,11 @@ import signal
 import tempfile
 from collections.abc import Callable
 
+#: The files that a worker leaves behind, in a folder of its own.
+OUTPUT = "output"
+STACKS = "stacks"
+CALLS = "calls"
+
 TAIL = 64 << 10
 #: A worker's output may grow to this before all but its tail is dropped.
 OUTPUT_LIMIT = 4 << 20

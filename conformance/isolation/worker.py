@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,20 +21,18 @@ from xdist.remote import Marker, WorkerInteractor, setup_config
 
 from conformance.errors import ExitStatus
 from conformance.isolation.calls import CallRing, trace
-from conformance.isolation.hands import TAIL, tail
+from conformance.isolation.hands import CALLS, OUTPUT, STACKS, TAIL, tail
 from conformance.process_state import ProcessState, changed_judges
 from conformance.subjects import Subject
 
 if TYPE_CHECKING:
     from conformance.executing import Executor
 
-OUTPUT = "output"
-STACKS = "stacks"
-CALLS = "calls"
-
 _PR_SET_PDEATHSIG = 1
-# No terminal to write to, no second handler of fatal signals, and output that a crash leaves behind.
-_PYTEST_OPTIONS = ("-p", "no:terminal", "-p", "no:faulthandler", "--capture=no")
+# No second handler of fatal signals, and output that a crash leaves behind.
+_PYTEST_OPTIONS = ("-p", "no:faulthandler", "--capture=no", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+_LIBRARIES = frozenset({"torch", "hypothesis", "pytest", "_pytest", "numpy", "execnet", "xdist", "sympy"})
 
 
 @dataclass
@@ -58,6 +56,8 @@ def run(channel: Any, given: tuple[Any, ...]) -> None:
     os.environ["PYTEST_XDIST_WORKER_COUNT"] = str(workerinput["workercount"])
     try:
         config = _prepareconfig([*arguments, *_PYTEST_OPTIONS], None)
+        # The options of the terminal's plug-in are needed, its output is not.
+        config.pluginmanager.unregister(name="terminal")
         setup_config(config, options.get("basetemp"))
         config.option.tx = []
         vars(config)["workerinput"] = workerinput
@@ -102,6 +102,7 @@ class Interactor(WorkerInteractor):
         self._box = box
         self._output = box.folder / OUTPUT
         self._state: ProcessState | None = None
+        self._exit_hooks = _ExitHooks()
 
     @property
     def _executor(self) -> Executor:
@@ -157,12 +158,12 @@ class Interactor(WorkerInteractor):
 
     def _run(self, session: pytest.Session, index: int) -> None:
         self.item_index = index
-        hooks = _exit_hooks()
+        hooks = self._exit_hooks.count
         sys.stdout.flush()
         self._start = self._size()
         # Without a next test everything is torn down, so that what breaks then belongs to this one.
         self.config.hook.pytest_runtest_protocol(item=session.items[index], nextitem=None)
-        self.sendevent("conformance_done", index=index, exit_hooks=_exit_hooks() > hooks)
+        self.sendevent("conformance_done", index=index, exit_hooks=self._exit_hooks.count > hooks)
 
     def _size(self) -> int:
         return self._output.stat().st_size
@@ -211,7 +212,16 @@ def _devices(executor: Executor) -> dict[str, Any] | None:
     return None if variable is None else {"variable": variable, "count": count}
 
 
-def _exit_hooks() -> int:
-    # Private, and the only way to learn that a test has put something off to the end of the process.
-    count: int = atexit._ncallbacks()  # noqa: SLF001
-    return count
+class _ExitHooks:
+    """Counts what is put off to the end of the process by anybody but the libraries, which do so at any first use."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._register = atexit.register
+        vars(atexit)["register"] = self._note
+
+    def _note(self, hook: Callable[..., Any], *arguments: Any, **settings: Any) -> Callable[..., Any]:
+        package = (getattr(hook, "__module__", None) or "").partition(".")[0]
+        if package not in sys.stdlib_module_names and package not in _LIBRARIES:
+            self.count += 1
+        return self._register(hook, *arguments, **settings)

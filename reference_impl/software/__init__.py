@@ -181,7 +181,7 @@ from .counts import live_counts
 from .errors import last_failure
 from .kernels import Kernel, Memory
 from .memory import register_memory, unregister_memory
-from .scheduler import deferred, surround_kernels
+from .scheduler import deferred, idle, surround_kernels
 
 __all__ = [
     "Kernel",
@@ -337,6 +337,7 @@ __all__ = [
     "cudaThreadExchangeStreamCaptureMode",
     "deferred",
     "dim3",
+    "idle",
     "last_failure",
     "launchKernel",
     "live_counts",

@@ -190,6 +190,11 @@ def surround_kernels(factory: Callable[[], AbstractContextManager[object]]) -> N
     policy.surround = factory
 
 
+def idle() -> bool:
+    """Whether no work is pending anywhere."""
+    return policy.deferred is None or not policy.deferred.pending
+
+
 def predecessors(stream: Stream) -> tuple[Task, ...]:
     """The unfinished work that the next work on ``stream`` waits for."""
     waits = stream.tail

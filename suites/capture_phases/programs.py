@@ -64,5 +64,5 @@ def finished(impl: Adapter, *, keep_graph: bool) -> tuple[Any, Affine]:
 def has_executable(impl: Adapter, graph: Any) -> bool:
     """Whether the executable's handle can be read."""
     with contextlib.suppress(RuntimeError):
-        return exec_handle(impl, graph) != 0
+        return bool(exec_handle(impl, graph))
     return False

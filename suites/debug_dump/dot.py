@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _TOKEN = re.compile(
     r"""
@@ -130,21 +131,19 @@ class _Reader:
                 raise self._wrong("'['")
             self._attributes()
             return set()
-        start = self._at
-        ends = [self._end()]
-        if self._skip("="):
-            if self._at - start != 2:
-                raise self._wrong("a name before '='")
-            self._drawing.nodes -= self._fresh
-            self._name()
+        if self._tokens[self._at + 1 : self._at + 2] == [("mark", "=")]:
+            for _ in range(2):
+                self._name()
+                self._skip("=")
             return set()
+        ends = [self._end()]
         while self._peek()[0] == "arrow":
             if self._peek()[1] != "->":
                 raise self._wrong("'->'")
             self._at += 1
             ends.append(self._end())
         self._attributes()
-        for earlier, later in zip(ends, ends[1:], strict=False):
+        for earlier, later in pairwise(ends):
             self._drawing.edges += [(first, second) for first in sorted(earlier) for second in sorted(later)]
         return set().union(*ends)
 
@@ -160,7 +159,6 @@ class _Reader:
         name = self._name()
         while self._skip(":"):
             self._name()
-        self._fresh = {name} - self._drawing.nodes
         self._drawing.nodes.add(name)
         return {name}
 

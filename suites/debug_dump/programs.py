@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
+from conformance.registry import MARKER
 from suites.common import capture_between
 from suites.debug_dump.dot import Drawing, NotDot, read
 
@@ -55,6 +58,12 @@ def row_of_operators(impl: Adapter, count: int = OPERATORS) -> Callable[[], None
             x.add_(1)
 
     return body
+
+
+def row_or_fork(joined: str) -> pytest.MarkDecorator:
+    """Run a test on a row of operators and on a fork; the latter also decides the requirement `joined`."""
+    mark = getattr(pytest.mark, MARKER)(joined)
+    return pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=mark)])
 
 
 def fork(impl: Adapter) -> Callable[[], None]:

@@ -31,6 +31,11 @@ def raising(_graph: Any) -> None:
     raise HookFailed("from the hook")
 
 
+def noting(log: list[Any], word: Any) -> Callable[[Any], None]:
+    """A hook that appends `word` to `log`."""
+    return lambda _graph: log.append(word)
+
+
 def register(graph: Any, moment: str, hook: Callable[[Any], Any]) -> Any:
     """Register `hook` on `graph` for one of `MOMENTS`; return the handle."""
     return getattr(graph, f"register_{moment.replace('-', '_')}_hook")(hook)

@@ -11,7 +11,7 @@ from conformance.checks import expect, expect_equal, expect_no_raise, expect_rai
 from conformance.registry import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by
 from suites.common import capture_between, capture_into, replay
-from suites.hooks.programs import KEEP
+from suites.hooks.programs import KEEP, noting
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template
 
@@ -21,7 +21,8 @@ from suites.raw_handles.programs import Template
 @BOTH_WAYS
 def test_called_with_the_graph(impl: Adapter, way: str, *, keep_graph: bool) -> None:
     """The hook gets the very graph, from the two calls as from the context manager."""
-    graph, seen = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    seen: list[Any] = []
     graph.register_capture_end_hook(seen.append)
     capture_by(impl, way, graph, Counter(impl).body)
     expect(len(seen) == 1, "the end of a capture runs the hook", f"{len(seen)} calls")
@@ -32,7 +33,8 @@ def test_called_with_the_graph(impl: Adapter, way: str, *, keep_graph: bool) -> 
 @KEEP
 def test_runs_once_for_each_capture(impl: Adapter, *, keep_graph: bool) -> None:
     """Only the end of the capture runs the hook; begin, instantiate and replay do not."""
-    counter, calls = Counter(impl), []
+    counter = Counter(impl)
+    calls: list[Any] = []
     graph = impl.new_graph(keep_graph)
     graph.register_capture_end_hook(calls.append)
     promise = "a capture-end hook runs when a capture ends, and at no other time"
@@ -57,9 +59,10 @@ def test_runs_once_for_each_capture(impl: Adapter, *, keep_graph: bool) -> None:
 @KEEP
 def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
     """Hooks run in the order in which they were registered."""
-    graph, ran = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    ran: list[Any] = []
     for number in (3, 1, 4, 0, 2):
-        graph.register_capture_end_hook(lambda _, number=number: ran.append(number))
+        graph.register_capture_end_hook(noting(ran, number))
     capture_between(impl, graph, Counter(impl).body)
     expect(ran == [3, 1, 4, 0, 2], "capture-end hooks run in the order of registration, here 3, 1, 4, 0, 2", f"{ran}")
 
@@ -69,7 +72,8 @@ def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
 @BOTH_WAYS
 def test_template_can_be_read(impl: Adapter, way: str, *, keep_graph: bool) -> None:
     """Inside the hook the template has a handle, in both modes."""
-    graph, handles = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    handles: list[Any] = []
     graph.register_capture_end_hook(lambda graph: handles.append(impl.raw_graph(graph)))
     expect_no_raise(
         "in a capture-end hook the template's handle can be read",
@@ -83,7 +87,8 @@ def test_template_can_be_read(impl: Adapter, way: str, *, keep_graph: bool) -> N
 def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
     """The runtime finds the captured operators behind the handle that the hook reads."""
     x = impl.full(37, 1.0)
-    graph, found = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    found: list[Any] = []
     graph.register_capture_end_hook(lambda graph: found.append(len(Template(impl, graph).nodes())))
 
     def body() -> None:
@@ -101,7 +106,8 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
 @requirement("hooks.capture-end-template-not-kept")
 def test_template_goes_after_the_hooks(impl: Adapter) -> None:
     """With keep_graph=False a hook does not keep the template from being destroyed."""
-    graph, handles = impl.new_graph(keep_graph=False), []
+    graph = impl.new_graph(keep_graph=False)
+    handles: list[Any] = []
     graph.register_capture_end_hook(lambda graph: handles.append(impl.raw_graph(graph)))
     counter = Counter(impl)
     capture_between(impl, graph, counter.body)
@@ -114,7 +120,8 @@ def test_template_goes_after_the_hooks(impl: Adapter) -> None:
 @requirement("hooks.capture-end-template-not-kept")
 def test_kept_template_is_the_one_seen(impl: Adapter) -> None:
     """With keep_graph=True the handle read in the hook is the one that stays."""
-    graph, handles = impl.new_graph(keep_graph=True), []
+    graph = impl.new_graph(keep_graph=True)
+    handles: list[Any] = []
     graph.register_capture_end_hook(lambda graph: handles.append(impl.raw_graph(graph)))
     capture_between(impl, graph, Counter(impl).body)
     after = impl.raw_graph(graph)
@@ -126,7 +133,8 @@ def test_kept_template_is_the_one_seen(impl: Adapter) -> None:
 @BOTH_WAYS
 def test_capture_is_over(impl: Adapter, way: str, *, keep_graph: bool) -> None:
     """Inside the hook the current stream captures nothing."""
-    graph, capturing = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    capturing: list[Any] = []
     graph.register_capture_end_hook(lambda _: capturing.append(impl.is_current_stream_capturing()))
     capture_by(impl, way, graph, Counter(impl).body)
     expect(capturing == [False], "capture-end hooks run after the capture is complete", f"capturing: {capturing}")
@@ -170,7 +178,8 @@ def test_edit_in_the_hook(impl: Adapter, *, keep_graph: bool) -> None:
 @pytest.mark.parametrize("first", ["capture-end-first", "post-instantiate-first"])
 def test_order_of_the_moments(impl: Adapter, first: str) -> None:
     """capture_end runs the capture-end hooks first, in whatever order the two were registered."""
-    graph, ran = impl.new_graph(keep_graph=False), []
+    graph = impl.new_graph(keep_graph=False)
+    ran: list[Any] = []
     registrations = [
         lambda: graph.register_capture_end_hook(lambda _: ran.append("capture-end")),
         lambda: graph.register_post_instantiate_hook(lambda _: ran.append("post-instantiate")),

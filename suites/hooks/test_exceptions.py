@@ -13,7 +13,14 @@ from conformance.registry import requirement
 from suites.common import capture_into, captured
 from suites.context_manager.programs import related
 from suites.failed_capture.memory import growth
-from suites.failed_capture.programs import Affine, caught, current_stream_kept, expect_capture, expect_eager_work, in_words
+from suites.failed_capture.programs import (
+    Affine,
+    caught,
+    current_stream_kept,
+    expect_capture,
+    expect_eager_work,
+    in_words,
+)
 from suites.hooks.programs import EACH_OCCASION, KEEP, HookFailed, Occasion, raising, register
 
 REACHES = "what a hook raises reaches the caller of the call that ran it"
@@ -155,14 +162,16 @@ def test_memory_returns(impl: Adapter, occasion: str) -> None:
         mishap.occasion.graph.reset()
 
     grown = growth(impl, cycle, impl.memory_allocated)
-    expect(grown <= 0, "a graph whose hook raised gives its memory back at reset()", f"{grown} bytes more are allocated")
+    promise = "a graph whose hook raised gives its memory back at reset()"
+    expect(grown <= 0, promise, f"{grown} bytes more are allocated")
 
 
 @requirement("hooks.exception-stops-round")
 @EACH_OCCASION
 def test_hooks_after_the_failing_one(impl: Adapter, occasion: str, observe: Callable[[str, Any], None]) -> None:
     """Records which hooks of the round still run."""
-    scene, ran = Occasion(impl, occasion), []
+    scene = Occasion(impl, occasion)
+    ran: list[Any] = []
     scene.prepare()
     register(scene.graph, scene.moment, lambda _: ran.append("before"))
     register(scene.graph, scene.moment, raising)

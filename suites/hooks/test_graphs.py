@@ -40,7 +40,8 @@ def test_hook_of_another_graph(impl: Adapter, moment: str, *, keep_graph: bool) 
 @EACH_MOMENT
 def test_one_function_on_two_graphs(impl: Adapter, moment: str) -> None:
     """One function registered on two graphs is called with each; one handle takes back one registration."""
-    graphs, seen = [impl.new_graph() for _ in range(2)], []
+    graphs = [impl.new_graph() for _ in range(2)]
+    seen: list[Any] = []
     handles = [register(graph, moment, seen.append) for graph in graphs]
     handles[0].remove()
     for graph in graphs:
@@ -75,12 +76,13 @@ def test_hook_of_a_dead_graph(impl: Adapter, moment: str) -> None:
 @KEEP
 def test_hook_after_reset(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
     """Over two resets a hook runs for each capture."""
-    graph, calls = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    calls: list[Any] = []
     register(graph, moment, calls.append)
     for turn in range(1, 4):
         capture_between(impl, graph, Affine(impl).body)
         replay(impl, graph)
-        expect(len(calls) == turn, "a hook stays registered until its handle removes it", f"{len(calls)} calls in {turn}")
+        expect(len(calls) == turn, "a hook stays registered until its handle removes it", f"{len(calls)}, not {turn}")
         graph.reset()
         expect(len(calls) == turn, "reset() runs neither capture-end nor post-instantiate hooks", "it ran one")
 
@@ -90,7 +92,8 @@ def test_hook_after_reset(impl: Adapter, moment: str, *, keep_graph: bool) -> No
 @KEEP
 def test_failed_capture(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
     """A capture that was spoiled runs no hook; the next capture of the graph does."""
-    graph, calls = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    calls: list[Any] = []
     register(graph, moment, calls.append)
     outcome = attempt(impl, Affine(impl).body, device_synchronize(impl), graph=graph)
     if outcome.ending is not None:

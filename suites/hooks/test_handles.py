@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch.utils.hooks import RemovableHandle
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.registry import requirement
-from suites.hooks.programs import EACH_MOMENT, Rounds
+from suites.hooks.programs import EACH_MOMENT, Rounds, noting
 
 
 @requirement("hooks.handle-type")
@@ -27,8 +28,9 @@ def test_handle_type(impl: Adapter, moment: str) -> None:
 @EACH_MOMENT
 def test_removed_hook(impl: Adapter, moment: str, gone: int) -> None:
     """A removed hook does not run; the others do, in their order."""
-    rounds, ran = Rounds(impl, moment), []
-    handles = [rounds.register(lambda _, number=number: ran.append(number)) for number in range(3)]
+    rounds = Rounds(impl, moment)
+    ran: list[Any] = []
+    handles = [rounds.register(noting(ran, number)) for number in range(3)]
     handles[gone].remove()
     rounds.next()
     wanted = [number for number in range(3) if number != gone]
@@ -39,7 +41,8 @@ def test_removed_hook(impl: Adapter, moment: str, gone: int) -> None:
 @EACH_MOMENT
 def test_removed_between_rounds(impl: Adapter, moment: str) -> None:
     """A hook that ran once can be removed before it runs again."""
-    rounds, ran = Rounds(impl, moment), []
+    rounds = Rounds(impl, moment)
+    ran: list[Any] = []
     handle = rounds.register(lambda _: ran.append("gone"))
     rounds.next()
     expect(ran == ["gone"], "a registered hook runs", f"{ran}")
@@ -53,7 +56,8 @@ def test_removed_between_rounds(impl: Adapter, moment: str) -> None:
 @EACH_MOMENT
 def test_registered_after_removal(impl: Adapter, moment: str) -> None:
     """A hook registered after a removal runs, last of all; removing the old handle again does not touch it."""
-    rounds, ran = Rounds(impl, moment), []
+    rounds = Rounds(impl, moment)
+    ran: list[Any] = []
     old = rounds.register(lambda _: ran.append("old"))
     rounds.register(lambda _: ran.append("kept"))
     old.remove()
@@ -67,7 +71,8 @@ def test_registered_after_removal(impl: Adapter, moment: str) -> None:
 @EACH_MOMENT
 def test_removed_twice(impl: Adapter, moment: str) -> None:
     """A second and third remove() do nothing."""
-    rounds, ran = Rounds(impl, moment), []
+    rounds = Rounds(impl, moment)
+    ran: list[Any] = []
     handle = rounds.register(lambda _: ran.append("gone"))
     rounds.register(lambda _: ran.append("kept"))
     for _ in range(3):
@@ -80,7 +85,8 @@ def test_removed_twice(impl: Adapter, moment: str) -> None:
 @EACH_MOMENT
 def test_removed_after_reset(impl: Adapter, moment: str) -> None:
     """remove() after reset() is harmless and effective."""
-    rounds, ran = Rounds(impl, moment), []
+    rounds = Rounds(impl, moment)
+    ran: list[Any] = []
     handle = rounds.register(lambda _: ran.append("gone"))
     rounds.next()
     rounds.graph.reset()
@@ -108,7 +114,8 @@ def test_removed_after_the_graph(impl: Adapter, moment: str) -> None:
 @EACH_MOMENT
 def test_handle_in_a_with_statement(impl: Adapter, moment: str) -> None:
     """The hook is registered inside the block and gone after it."""
-    rounds, ran = Rounds(impl, moment), []
+    rounds = Rounds(impl, moment)
+    ran: list[Any] = []
     with rounds.register(lambda _: ran.append("inside")):
         rounds.next()
         expect(ran == ["inside"], "inside the block the hook is registered", f"{ran} ran")
@@ -120,7 +127,8 @@ def test_handle_in_a_with_statement(impl: Adapter, moment: str) -> None:
 @EACH_MOMENT
 def test_registered_twice(impl: Adapter, moment: str) -> None:
     """Two registrations of one function are two hooks."""
-    rounds, calls = Rounds(impl, moment), []
+    rounds = Rounds(impl, moment)
+    calls: list[Any] = []
     handles = [rounds.register(calls.append) for _ in range(2)]
     rounds.next()
     expect(len(calls) == 2, "a function registered twice runs twice", f"{len(calls)} calls")
@@ -153,7 +161,11 @@ class _Called:
 def test_any_callable(impl: Adapter, moment: str, kind: str) -> None:
     """An object with __call__, a bound method and a partial are hooks; what they return does not matter."""
     rounds, called = Rounds(impl, moment), _Called()
-    hooks = {"object": called, "bound-method": called.method, "partial": functools.partial(called.with_more, 3)}
+    hooks: dict[str, Callable[[Any], Any]] = {
+        "object": called,
+        "bound-method": called.method,
+        "partial": functools.partial(called.with_more, 3),
+    }
     rounds.register(hooks[kind])
     expect_no_raise("whatever can be called with the graph is a hook", rounds.next)
     expect(

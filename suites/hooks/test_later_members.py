@@ -13,6 +13,7 @@ from conformance.adapter import Adapter
 from conformance.registry import requirement
 from suites.common import capture_between, replay
 from suites.failed_capture.programs import Affine
+from suites.hooks.programs import noting
 
 MOMENTS = ("capture_start", "capture_end", "post_instantiate", "replay_start", "replay_end")
 FOR_ALL = ("capture_start", "capture_end", "instantiate", "replay_start", "replay_end", "destroy")
@@ -22,14 +23,15 @@ FOR_ALL = ("capture_start", "capture_end", "instantiate", "replay_start", "repla
 @pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
 def test_order_of_all_moments(impl: Adapter, observe: Callable[[str, Any], None], *, keep_graph: bool) -> None:
     """Records which moments have hooks, and the order of all that run in one life."""
-    graph, ran = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    ran: list[Any] = []
     missing: list[str] = []
     for moment in MOMENTS:
         enroll = getattr(graph, f"register_{moment}_hook", None)
         if enroll is None:
             missing.append(moment)
         else:
-            enroll(lambda _, moment=moment: ran.append(moment))
+            enroll(noting(ran, moment))
     capture_between(impl, graph, Affine(impl).body)
     replay(impl, graph)
     graph.reset()
@@ -66,7 +68,8 @@ def test_raising_hook(impl: Adapter, moment: str, observe: Callable[[str, Any], 
 @pytest.mark.parametrize("ending", ["reset", "deletion"])
 def test_destroy_callback(impl: Adapter, ending: str, observe: Callable[[str, Any], None]) -> None:
     """Records when callbacks at the end of a graph run, and when an object that it retains is let go."""
-    graph, ran = impl.new_graph(), []
+    graph = impl.new_graph()
+    ran: list[Any] = []
     enroll, retain = getattr(graph, "register_destroy_callback", None), getattr(graph, "retain_object", None)
     observe("register_destroy_callback", enroll is not None)
     observe("retain_object", retain is not None)
@@ -107,7 +110,7 @@ def test_hooks_for_all_graphs(impl: Adapter, observe: Callable[[str, Any], None]
             if enroll is None:
                 missing.append(moment)
                 continue
-            handle = enroll(lambda _, moment=moment: ran.append(moment))
+            handle = enroll(noting(ran, moment))
             registered.callback(handle.remove)
         graph = impl.new_graph()
         capture_between(impl, graph, Affine(impl).body)

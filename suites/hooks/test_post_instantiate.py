@@ -11,7 +11,7 @@ from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.registry import requirement
 from suites.common import capture_between, captured, replay
 from suites.failed_capture.programs import Affine
-from suites.hooks.programs import EACH_MOMENT, KEEP, register
+from suites.hooks.programs import EACH_MOMENT, KEEP, noting, register
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template, launch
 
@@ -22,7 +22,8 @@ ONCE = "a post-instantiate hook runs once after each instantiation"
 @pytest.mark.parametrize("by", ["capture-end", "instantiate", "first-replay"])
 def test_called_with_the_graph(impl: Adapter, by: str) -> None:
     """The hook gets the very graph, whatever instantiates it."""
-    graph, seen = impl.new_graph(keep_graph=by != "capture-end"), []
+    graph = impl.new_graph(keep_graph=by != "capture-end")
+    seen: list[Any] = []
     graph.register_post_instantiate_hook(seen.append)
     capture_between(impl, graph, Counter(impl).body)
     if by == "instantiate":
@@ -37,9 +38,10 @@ def test_called_with_the_graph(impl: Adapter, by: str) -> None:
 @KEEP
 def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
     """Hooks run in the order in which they were registered, after each instantiation."""
-    graph, ran = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    ran: list[Any] = []
     for number in (3, 1, 4, 0, 2):
-        graph.register_post_instantiate_hook(lambda _, number=number: ran.append(number))
+        graph.register_post_instantiate_hook(noting(ran, number))
     capture_between(impl, graph, Counter(impl).body)
     rounds = 1
     if keep_graph:
@@ -57,20 +59,22 @@ def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
 @KEEP
 def test_capture_end(impl: Adapter, *, keep_graph: bool) -> None:
     """capture_end runs the hook exactly where it instantiates."""
-    graph, calls = impl.new_graph(keep_graph), []
+    graph = impl.new_graph(keep_graph)
+    calls: list[Any] = []
     graph.register_post_instantiate_hook(calls.append)
     capture_between(impl, graph, Counter(impl).body)
     wanted = 0 if keep_graph else 1
     expect(len(calls) == wanted, f"with keep_graph={keep_graph} capture_end runs it {wanted} times", f"{len(calls)}")
     if not keep_graph:
         replay(impl, graph, 3)
-        expect(len(calls) == 1, "a replay of an instantiated graph instantiates nothing", f"{len(calls) - 1} more calls")
+        expect(len(calls) == 1, "a replay of an instantiated graph instantiates nothing", f"{len(calls)} calls")
 
 
 @requirement("hooks.post-instantiate-each-time")
 def test_each_instantiate(impl: Adapter) -> None:
     """Every instantiate() call runs the hook; replays between them do not."""
-    counter, calls = Counter(impl), []
+    counter = Counter(impl)
+    calls: list[Any] = []
     graph = impl.new_graph(keep_graph=True)
     graph.register_post_instantiate_hook(calls.append)
     capture_between(impl, graph, counter.body)
@@ -97,13 +101,14 @@ def test_registered_late(impl: Adapter) -> None:
 @requirement("hooks.post-instantiate-lazy")
 def test_first_replay(impl: Adapter) -> None:
     """The replay that instantiates runs the hook, once; the replays after it do not."""
-    counter, calls = Counter(impl), []
+    counter = Counter(impl)
+    calls: list[Any] = []
     graph = impl.new_graph(keep_graph=True)
     graph.register_post_instantiate_hook(calls.append)
     capture_between(impl, graph, counter.body)
     for turn in range(1, 4):
         replay(impl, graph)
-        expect(len(calls) == 1, "the first replay instantiates, later ones do not", f"{len(calls)} calls by replay {turn}")
+        expect(len(calls) == 1, "the first replay instantiates, later ones do not", f"{len(calls)} by replay {turn}")
     counter.expect_runs(3, "each replay runs the captured work once")
 
 
@@ -111,7 +116,8 @@ def test_first_replay(impl: Adapter) -> None:
 @pytest.mark.parametrize("by", ["capture-end", "instantiate", "first-replay"])
 def test_executable_can_be_read(impl: Adapter, by: str) -> None:
     """The handle read in the hook is the one read afterwards."""
-    graph, handles = impl.new_graph(keep_graph=by != "capture-end"), []
+    graph = impl.new_graph(keep_graph=by != "capture-end")
+    handles: list[Any] = []
     graph.register_post_instantiate_hook(lambda graph: handles.append(impl.raw_exec(graph)))
     promise = "in a post-instantiate hook the executable's handle can be read"
     expect_no_raise(promise, lambda: capture_between(impl, graph, Counter(impl).body))
@@ -126,7 +132,8 @@ def test_executable_can_be_read(impl: Adapter, by: str) -> None:
 @requirement("hooks.post-instantiate-executable")
 def test_executable_of_each_instantiation(impl: Adapter) -> None:
     """Each call sees the executable of its own instantiation."""
-    graph, handles = impl.new_graph(keep_graph=True), []
+    graph = impl.new_graph(keep_graph=True)
+    handles: list[Any] = []
     graph.register_post_instantiate_hook(lambda graph: handles.append(impl.raw_exec(graph)))
     capture_between(impl, graph, Counter(impl).body)
     for turn in range(1, 5):
@@ -143,7 +150,8 @@ def test_executable_of_each_instantiation(impl: Adapter) -> None:
 def test_executable_has_the_edits(impl: Adapter) -> None:
     """Launched by the handle that the hook read, the executable does what the edited template says."""
     x, flag = impl.full(37, 0.0), impl.full(37, -7.0)
-    graph, handles = impl.new_graph(keep_graph=True), []
+    graph = impl.new_graph(keep_graph=True)
+    handles: list[Any] = []
     graph.register_post_instantiate_hook(lambda graph: handles.append(impl.raw_exec(graph)))
     capture_between(impl, graph, lambda: x.add_(1))
     graph.instantiate()

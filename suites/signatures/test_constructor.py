@@ -34,6 +34,15 @@ def test_without_arguments(impl: Adapter) -> None:
     _expect_works(impl, expect_no_raise("a graph is constructed without arguments", impl.graph_class))
 
 
+@requirement("signatures.construction")
+def test_type(impl: Adapter) -> None:
+    """What comes back is an instance of the class that was called."""
+    derived: Any = type("Derived", (impl.graph_class,), {})
+    for made_by in (impl.graph_class, derived):
+        made = made_by()
+        expect(isinstance(made, made_by), "calling the class gives an instance of it", f"a {type(made).__name__}")
+
+
 KEEP: dict[str, Callable[[Any, bool], Any]] = {
     "keyword": lambda graph_class, keep: graph_class(keep_graph=keep),
     "position": lambda graph_class, keep: graph_class(keep),

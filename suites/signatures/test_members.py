@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.registry import requirement
 from suites.common import captured, replay, side_stream
-from suites.signatures.programs import expect_member
+from suites.signatures.programs import expect_member, expect_parameter
 
 
 @pytest.mark.parametrize("name", ["capture_begin", "capture_end", "replay"])
@@ -74,6 +75,22 @@ def test_graph_data(impl: Adapter) -> None:
 def test_hooks(impl: Adapter, name: str) -> None:
     """Registering hooks."""
     expect_member(impl, name)
+
+
+@pytest.mark.parametrize("way", ["position", "keyword"])
+@pytest.mark.parametrize("name", ["register_capture_end_hook", "register_post_instantiate_hook"])
+@requirement("signatures.hook-argument")
+def test_hook_argument(impl: Adapter, name: str, way: str) -> None:
+    """The hook is taken either way, and is all that is taken."""
+    register = getattr(impl.new_graph(), name)
+    expect_parameter(register, name, "hook", default=inspect.Parameter.empty, position=0)
+
+    def hook(_graph: Any) -> None:
+        pass
+
+    expect_no_raise(
+        f"{name} takes a hook by {way}", lambda: register(hook) if way == "position" else register(hook=hook)
+    )
 
 
 @pytest.mark.parametrize("name", ["capture_end_pre", "capture_end_post"])

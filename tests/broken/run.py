@@ -21,7 +21,7 @@ def main(folder: Path) -> None:
     for broken, areas in AREAS.items():
         status = pytest.main(
             [
-                *("-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider"),
+                *("-q", "-x", "--tb=no", "--no-header", "--no-isolate", "-p", "no:cacheprovider"),
                 f"--impl={CLASSES}:{broken.__name__}",
                 f"--record={folder / broken.__name__}.jsonl",
                 *sorted(f"suites/{area.replace('-', '_')}" for area in areas),

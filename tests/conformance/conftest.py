@@ -160,8 +160,9 @@ class Kit:
         (self.folder / name).write_text(HEAD + textwrap.dedent(code), encoding="utf-8")
 
     def run(self, *words: str, impl: str = "fake.py:Fake") -> pytest.RunResult:
-        """Run all test files."""
-        return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", f"--impl={impl}", *words)
+        """Run all test files in this process, unless `words` ask for workers."""
+        where = () if {"-n1", "--isolate"} & set(words) else ("--no-isolate",)
+        return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", f"--impl={impl}", *where, *words)
 
     def recorded(self, *words: str, impl: str = "fake.py:Fake") -> tuple[pytest.RunResult, Record]:
         """Run all test files, and read the record."""

@@ -1,0 +1,28 @@
+"""``graph-conformance merge``: one record from those of shards."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.cli.commands import add_command
+from conformance.merge import merge
+from conformance.summary import RunSummary, verdict_line
+
+if TYPE_CHECKING:
+    from conformance.cli.commands import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "merge", "Join the records of shards into the record of one run.", _merge)
+    parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="the records of all shards")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the record to write")
+
+
+def _merge(given: argparse.Namespace) -> int:
+    record = merge(given.records, given.output)
+    print(f"record:  {record.path}")
+    print(f"verdict: {verdict_line(RunSummary.of(record))}")
+    return record.assessment.verdict.exit_status

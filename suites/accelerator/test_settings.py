@@ -1,0 +1,182 @@
+"""What is given at construction, and when it takes effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.registry import requirement
+from suites.common import captured, side_stream
+from suites.failed_capture.programs import Affine, caught, expect_capture, in_words
+from suites.keep_graph.programs import Counter
+
+
+@requirement("accelerator.constructor-begins-nothing")
+@pytest.mark.parametrize("settings", ["none", "pool-and-mode", "kept"])
+@pytest.mark.parametrize("where", ["default-stream", "side-stream"])
+def test_construction_begins_nothing(impl: Adapter, where: str, settings: str) -> None:
+    """Work after the construction runs at once, and is in no later capture."""
+    eager, counter = Counter(impl), Counter(impl)
+    holder, _ = captured(impl, Affine(impl).body)
+    made: dict[str, Callable[[], Any]] = {
+        "none": impl.graph_class,
+        "pool-and-mode": lambda: impl.graph_class(pool=holder.pool(), capture_error_mode="default"),
+        "kept": lambda: impl.graph_class(keep_graph=True),
+    }
+
+    def construct() -> Any:
+        graph = made[settings]()
+        capturing = impl.is_current_stream_capturing()
+        expect(not capturing, "construction begins no capture", "the current stream is capturing")
+        eager.body()
+        return graph
+
+    if where == "side-stream":
+        with side_stream(impl):
+            graph = construct()
+    else:
+        graph = construct()
+    eager.expect_runs(1, "work after the construction runs at once")
+    with side_stream(impl), graph:
+        counter.body()
+    graph.replay()
+    graph.replay()
+    counter.expect_runs(2, "the graph captures when its block is entered")
+    eager.expect_runs(1, "work before the capture is not in it")
+
+
+@requirement("accelerator.stream-at-begin")
+@pytest.mark.parametrize("way", ["block", "begin-end"])
+def test_stream_of_the_capture(impl: Adapter, way: str) -> None:
+    """Made with one stream current, the graph captures on another."""
+    counter, at_construction, at_begin = Counter(impl), impl.new_stream(), impl.new_stream()
+    with side_stream(impl, at_construction):
+        graph = impl.graph_class()
+    with side_stream(impl, at_begin):
+        if way == "block":
+            with graph:
+                capturing = impl.is_current_stream_capturing()
+                counter.body()
+        else:
+            graph.capture_begin()
+            capturing = impl.is_current_stream_capturing()
+            counter.body()
+            graph.capture_end()
+    expect(capturing, "the stream that is current when the capture begins is captured", "it is not")
+    with impl.stream(at_construction):
+        expect(not impl.is_current_stream_capturing(), "no other stream is captured", "that of the construction is")
+    for _ in range(3):
+        graph.replay()
+    counter.expect_runs(3, "work of the stream that is current when the capture begins is captured")
+
+
+@requirement("accelerator.settings-last")
+def test_pool_lasts(impl: Adapter) -> None:
+    """Every capture of a graph made with a pool works, beside the graph that the pool came from."""
+    program = Affine(impl, factor=-2.0)
+    holder, _ = captured(impl, program.body)
+    graph = impl.graph_class(pool=holder.pool())
+    for _ in range(3):
+        expect_capture(impl, graph, "a graph made with a pool captures again after reset()")
+        program.check(impl, holder, "the graph that the pool came from does its own work")
+        graph.reset()
+
+
+@requirement("accelerator.settings-last")
+def test_unknown_mode_lasts(impl: Adapter) -> None:
+    """A mode that is refused when a capture begins is refused every time, if it was not at construction."""
+    try:
+        graph = impl.graph_class(capture_error_mode="bogus")
+    except (TypeError, ValueError, RuntimeError):
+        return
+    for turn in range(1, 4):
+        with side_stream(impl):
+            error = caught(graph.capture_begin)
+            if error is None:
+                impl.abort_capture(graph)
+        promise = "an unknown capture_error_mode given at construction is refused by every capture"
+        expect(isinstance(error, TypeError | ValueError | RuntimeError), promise, f"capture {turn}: {in_words(error)}")
+
+
+@requirement("accelerator.settings-as-attributes")
+def test_attributes(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Records whether there are attributes, and whether the next capture uses what was set."""
+    holder, _ = captured(impl, Affine(impl).body)
+    graph = impl.graph_class()
+    for name in ("graph_pool", "capture_error_mode"):
+        observe(f"has {name}", hasattr(graph, name))
+    expect_capture(impl, graph, "a graph made without settings captures")
+    graph.reset()
+    error = caught(lambda: setattr(graph, "graph_pool", holder.pool()))
+    observe("setting graph_pool", in_words(error))
+    expect_capture(impl, graph, "a graph whose attributes were set captures")
+    observe("pool() is the one that was set", graph.pool() == holder.pool())
+
+
+@requirement("accelerator.several-blocks")
+@pytest.mark.parametrize("streams", ["one-stream", "two-streams"])
+def test_further_block(impl: Adapter, streams: str) -> None:
+    """Three blocks of one graph, reset between them, each capture their own body only."""
+    graph, first = impl.graph_class(), impl.new_stream()
+    others = [first, first] if streams == "one-stream" else [impl.new_stream(), first]
+    for turn, stream in enumerate([first, *others], start=1):
+        counter = Counter(impl, step=float(turn))
+        with side_stream(impl, stream), graph:
+            counter.body()
+        for _ in range(3):
+            graph.replay()
+        counter.expect_runs(3, f"block {turn} of the graph captures its own body")
+        impl.synchronize()
+        expect_no_raise("a graph can be reset between two blocks", graph.reset)
+        counter.expect_runs(3, "reset() runs nothing")
+
+
+class _Entered:
+    """A graph that was entered while it captured.
+
+    Attributes:
+        graph: the graph.
+        x: gets one added before the entry and ten after it.
+        entry, later, ending: what the entry, the work after it and capture_end raised.
+    """
+
+    def __init__(self, impl: Adapter) -> None:
+        self.x, self.graph = impl.full(37, 0.0), impl.graph_class()
+        with side_stream(impl):
+            self.graph.capture_begin()
+            try:
+                self.x.add_(1)
+                self.entry = caught(self.graph.__enter__)
+                self.later = caught(lambda: self.x.add_(10))
+            finally:
+                self.ending = caught(self.graph.capture_end)
+                if impl.is_current_stream_capturing():
+                    impl.abort_capture(self.graph)
+
+
+@requirement("accelerator.block-in-block")
+def test_block_in_block(impl: Adapter) -> None:
+    """Entering a graph that captures is refused; whatever becomes of the capture, the graph can capture anew."""
+    entered = _Entered(impl)
+    refused = isinstance(entered.entry, RuntimeError)
+    expect(refused, "a graph that is capturing cannot be entered again", in_words(entered.entry))
+    expect_no_raise("such a graph can be reset", entered.graph.reset)
+    expect_capture(impl, entered.graph, "a graph whose entry was refused captures anew after reset()")
+
+
+@requirement("accelerator.block-in-block-harmless")
+def test_capture_survives_the_entry(impl: Adapter) -> None:
+    """The capture goes on after the refused entry, ends and replays."""
+    entered = _Entered(impl)
+    seen = (
+        f"later work: {in_words(entered.later)}; capture_end: {in_words(entered.ending)}; "
+        f"the entry: {in_words(entered.entry)}"
+    )
+    expect(entered.later is None and entered.ending is None, "the refused entry leaves the capture intact", seen)
+    for _ in range(3):
+        entered.graph.replay()
+    expect_equal(impl, entered.x, 33.0, "the capture has the work before and after the refused entry")

@@ -1,0 +1,65 @@
+"""Graph data of small programs, and what can be told from them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect_no_raise
+from suites.common import capture_between
+from suites.debug_dump.programs import kept
+
+#: The documented keys of a node.
+NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_name", "dependencies", "dependents")
+
+
+def instantiated(impl: Adapter, body: Callable[[], Any]) -> Any:
+    """A graph with keep_graph=True holding the work of `body`, instantiated."""
+    graph = kept(impl, body)
+    graph.instantiate()
+    return graph
+
+
+def empty(impl: Adapter) -> Any:
+    """A graph with keep_graph=True that captured nothing."""
+    graph = impl.new_graph(keep_graph=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty capture may warn
+        capture_between(impl, graph, lambda: None)
+    return graph
+
+
+def data_of(graph: Any) -> dict[str, Any]:
+    """The data of a graph that owes them."""
+    data: dict[str, Any] = expect_no_raise("a kept and instantiated graph has graph data", graph.get_graph_data)
+    return data
+
+
+def documented(data: dict[str, Any]) -> dict[str, Any]:
+    """The documented part of the data."""
+    return {
+        "exec_graph_id": data["exec_graph_id"],
+        "nodes": [{key: node[key] for key in NODE_KEYS} for node in data["nodes"]],
+    }
+
+
+def following(data: dict[str, Any]) -> dict[int, set[int]]:
+    """For each node the nodes that depend on it, directly or through others."""
+    found: dict[int, set[int]] = {}
+    for start in range(len(data["nodes"])):
+        seen: set[int] = set()
+        waiting = [start]
+        while waiting:
+            new = set(data["nodes"][waiting.pop()]["dependents"]) - seen
+            seen |= new
+            waiting.extend(new)
+        found[start] = seen
+    return found
+
+
+def shape_of(data: dict[str, Any]) -> list[tuple[int, int]]:
+    """A graph's shape up to the numbering of its nodes: how many come before and after each."""
+    after = following(data)
+    return sorted((sum(node in seen for seen in after.values()), len(after[node])) for node in after)

@@ -1,0 +1,154 @@
+"""Graph data beside the template, after edits, and of several executables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.common import capture_between, replay
+from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
+from suites.graph_data.programs import data_of, documented, instantiated, shape_of
+from suites.raw_handles.programs import Template
+
+
+def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:
+    """Reject unless the data have the template's nodes, each with as many before and after it."""
+    template, data = Template(impl, graph), data_of(graph)
+    pairs = template.ordered_pairs()
+    numbers = [int(node) for node in template.nodes()]
+    wanted = sorted(
+        (sum(later == node for _, later in pairs), sum(earlier == node for earlier, _ in pairs)) for node in numbers
+    )
+    found = shape_of(data)
+    expect(found == wanted, promise, f"nodes before and after each node: {found} where the template has {wanted}")
+    edges = sum(len(node["dependencies"]) for node in data["nodes"])
+    expect(edges == len(template.edges()), promise, f"{edges} edges where the template has {len(template.edges())}")
+
+
+@requirement("graph-data.matches-template")
+@row_or_fork("graph-data.fork-and-join")
+def test_as_the_template(impl: Adapter, program: str) -> None:
+    """The runtime finds the same nodes and edges behind the template's handle."""
+    graph = instantiated(impl, fork(impl) if program == "fork" else row_of_operators(impl))
+    _expect_template(impl, graph, "graph data have the nodes and edges of the template")
+
+
+@requirement("graph-data.after-edit")
+@pytest.mark.parametrize("edit", ["add", "remove", "relink"])
+def test_after_an_edit(impl: Adapter, edit: str) -> None:
+    """An added node, a removed one and a changed edge show after instantiate()."""
+    graph, flag = instantiated(impl, row_of_operators(impl)), impl.full(37, 0.0)
+    template = Template(impl, graph)
+    added = template.add_memset(flag, 3.0, after=template.leaves())
+    graph.instantiate()
+    promise = "after an edit and instantiate() graph data describe the edited graph"
+    _expect_template(impl, graph, promise)
+    if edit == "remove":
+        template.remove(added)
+    elif edit == "relink":
+        last = next(earlier for earlier, later in template.edges() if later == int(added))
+        node = next(node for node in template.nodes() if int(node) == last)
+        template.unlink(node, added)
+    else:
+        template.add_memset(flag, 4.0, after=[added])
+    graph.instantiate()
+    _expect_template(impl, graph, promise)
+
+
+@requirement("graph-data.edit-not-instantiated")
+def test_edit_without_instantiate(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Records whether an edit shows before the next instantiate()."""
+    graph, flag = instantiated(impl, row_of_operators(impl)), impl.full(37, 0.0)
+    before = len(data_of(graph)["nodes"])
+    Template(impl, graph).add_memset(flag, 3.0)
+    try:
+        observe("shown", len(graph.get_graph_data()["nodes"]) > before)
+    except Exception as error:
+        observe("shown", type(error).__name__)
+
+
+@requirement("graph-data.fresh-exec-id")
+def test_fresh_ids(impl: Adapter) -> None:
+    """Each instantiation has an id of its own, which the nodes follow."""
+    graph = instantiated(impl, row_of_operators(impl))
+    seen: list[int] = []
+    shapes: list[list[tuple[int, int]]] = []
+    for _ in range(4):
+        data = data_of(graph)
+        newest = data["exec_graph_id"]
+        expect(newest not in seen, "each executable has an id of its own", f"{newest} again, after {seen}")
+        followed = {node["graph_id"] for node in data["nodes"]} == {newest}
+        expect(followed, "the nodes name the newest executable", "they name another")
+        seen.append(newest)
+        shapes.append(shape_of(data))
+        graph.instantiate()
+    expect(all(shape == shapes[0] for shape in shapes), "a new executable has the same nodes", f"{shapes}")
+
+
+@requirement("graph-data.ids-differ-between-graphs")
+def test_ids_of_several_graphs(impl: Adapter) -> None:
+    """Graphs that are alive together share no executable id and no tools id."""
+    graphs = [instantiated(impl, row_of_operators(impl)) for _ in range(3)]
+    data = [data_of(graph) for graph in graphs]
+    ids = [one["exec_graph_id"] for one in data]
+    tools = [node["tools_id"] for one in data for node in one["nodes"]]
+    expect(len(set(ids)) == 3, "each graph's executable has an id of its own", f"{ids}")
+    expect(len(set(tools)) == len(tools), "no two nodes of live graphs have one tools_id", f"{tools}")
+
+
+@requirement("graph-data.repeatable")
+def test_asked_again(impl: Adapter) -> None:
+    """Later answers are the same, after replays as well, whatever was done to earlier ones."""
+    graph = instantiated(impl, row_of_operators(impl))
+    first = data_of(graph)
+    wanted = documented(first)
+    kept = [dict(node) for node in wanted["nodes"]]
+    replay(impl, graph, 2)
+    again = documented(data_of(graph))
+    expect(again == wanted, "asked again, graph data are the same", f"{again} instead of {wanted}")
+    first["exec_graph_id"] = -1
+    first["nodes"].clear()
+    for node in again["nodes"]:
+        node["dependents"].append(-1)
+    last = data_of(graph)
+    expect(
+        last["exec_graph_id"] == wanted["exec_graph_id"]
+        and len(last["nodes"]) == len(kept)
+        and not any(-1 in node["dependents"] for node in last["nodes"]),
+        "what a caller does to one dictionary does not show in the next",
+        f"{documented(last)}",
+    )
+
+
+@requirement("graph-data.in-post-instantiate-hook")
+def test_in_a_post_instantiate_hook(impl: Adapter) -> None:
+    """In the hook the data are those of the executable just made."""
+    graph, seen = impl.new_graph(keep_graph=True), []
+    graph.register_post_instantiate_hook(lambda graph: seen.append(documented(data_of(graph))))
+    capture_between(impl, graph, row_of_operators(impl))
+    for _ in range(3):
+        graph.instantiate()
+        after = documented(data_of(graph))
+        expect(seen[-1] == after, "in a post-instantiate hook graph data describe the new executable", f"{seen[-1]}")
+    ids = [data["exec_graph_id"] for data in seen]
+    expect(len(ids) == 3, "the hook runs after each instantiation", f"{len(ids)} times")
+
+
+@requirement("graph-data.in-post-instantiate-hook-not-kept")
+def test_in_a_hook_of_a_graph_that_is_not_kept(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Records whether a graph without keep_graph has data in the hook."""
+    graph = impl.new_graph(keep_graph=False)
+
+    def hook(graph: Any) -> None:
+        try:
+            observe("in the hook", f"{len(graph.get_graph_data()['nodes'])} nodes")
+        except Exception as error:
+            observe("in the hook", type(error).__name__)
+
+    graph.register_post_instantiate_hook(hook)
+    capture_between(impl, graph, row_of_operators(impl))

@@ -1,0 +1,86 @@
+"""What graphing runs, and what it leaves as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal
+from conformance.registry import requirement
+from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf, ramp
+
+
+@requirement("graphed-callables.warm-ups-before-capture")
+def test_warm_ups(impl: Adapter) -> None:
+    """Two callables each run three times eagerly, all of that before the first capture and off the caller's stream."""
+    runs: list[tuple[str, bool, Any]] = []
+
+    def source(name: str) -> Any:
+        def run(x: torch.Tensor) -> torch.Tensor:
+            runs.append((name, impl.is_current_stream_capturing(), impl.current_stream()))
+            return x * 2.0
+
+        return run
+
+    caller = impl.current_stream()
+    samples = tuple((leaf(impl, ramp(SIZE)),) for _ in range(2))
+    graphed = impl.make_graphed_callables((source("first"), source("last")), samples)
+    eager = [(name, stream) for name, capturing, stream in runs if not capturing]
+    names = [name for name, _ in eager]
+    expect(
+        names.count("first") == 3 and names.count("last") == 3,
+        "each callable runs three times before it is captured",
+        f"runs outside captures: {names}",
+    )
+    order = [capturing for _, capturing, _ in runs]
+    expect(order == sorted(order), "all warm-ups come before the first capture", f"capturing, run by run: {order}")
+    expect(
+        all(stream != caller for _, stream in eager),
+        "the warm-ups run on a side stream",
+        f"some ran on the caller's, {caller!r}",
+    )
+    for start in (2, 40, -9):
+        for one in graphed:
+            y = one(leaf(impl, ramp(SIZE, start)))
+            expect_equal(impl, y, ramp(SIZE, start) * 2.0, "a graphed callable computes its results")
+
+
+@pytest.mark.parametrize("before", ["none", "accumulated"])
+@requirement("graphed-callables.gradients-untouched")
+def test_gradients_that_were_there(impl: Adapter, before: str) -> None:
+    """Gradients of parameters and of the sample are after graphing what they were before."""
+    source, sample = Scale().to(impl.device), leaf(impl, ramp(SIZE))
+    leaves = {"the weight": source.weight, "the bias": source.bias, "the sample": sample}
+    if before == "accumulated":
+        for number, tensor in enumerate(leaves.values(), 5):
+            tensor.grad = impl.full(SIZE, float(number))
+    impl.make_graphed_callables(source, (sample,))
+    for number, (name, tensor) in enumerate(leaves.items(), 5):
+        promise = f"graphing leaves the gradient of {name} as it was"
+        if before == "none":
+            expect(tensor.grad is None, promise, f"there is one now: {tensor.grad}")
+        else:
+            expect_equal(impl, gradient_of(tensor, promise), float(number), promise)
+
+
+@requirement("graphed-callables.sample-as-argument")
+def test_samples_as_arguments(impl: Adapter) -> None:
+    """A call with the samples, filled with new values, between calls with other tensors."""
+    samples = (leaf(impl, ramp(SIZE)), impl.tensor(ramp(SIZE, 1)))
+    graphed = impl.make_graphed_callables(lambda a, b: a * b + a, samples)
+    for step, start in enumerate((3, -20, 50, 8)):
+        a, b = ramp(SIZE, start), ramp(SIZE, 7 - start)
+        if step % 2:
+            given = (leaf(impl, a), impl.tensor(b))
+        else:
+            given = samples
+            with torch.no_grad():
+                for sample, values in zip(samples, (a, b), strict=True):
+                    sample.copy_(impl.tensor(values))
+        y = graphed(*given)
+        expect_equal(impl, y, a * b + a, "the samples can be arguments, between other tensors")
+        (gradient,) = torch.autograd.grad(y.sum(), given[0])
+        expect_equal(impl, gradient, b + 1.0, "the samples can be arguments, and gradients reach them")

@@ -1,0 +1,152 @@
+"""What the functions and context managers around the class take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
+from conformance.registry import requirement
+from suites.common import replay
+from suites.context_manager.programs import context
+from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
+
+
+def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The device module's own function, or the adapter's in its place."""
+    found: Callable[..., Any] = getattr(getattr(impl, "module", None), name, otherwise)
+    return found
+
+
+@requirement("signatures.graph-pool-handle")
+def test_graph_pool_handle(impl: Adapter) -> None:
+    """Nothing is passed; something that names a pool comes back."""
+    handle = _function(impl, "graph_pool_handle", impl.graph_pool_handle)
+    required = [one for one in parameters_of(handle) or () if one.default is one.empty]
+    expect(not required, "graph_pool_handle needs no argument", f"its parameters are {required}")
+    token = expect_no_raise("graph_pool_handle needs no argument", handle)
+    expect(token is not None, "graph_pool_handle gives a token", "None, which names no pool")
+
+
+# -- graph ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("way", "given"),
+    [("position", 0), ("position", 1), ("position", 2), ("keyword", 0)],
+    ids=["graph", "graph-pool", "graph-pool-stream", "by-name"],
+)
+@requirement("signatures.graph-context")
+def test_graph(impl: Adapter, way: str, given: int) -> None:
+    """The graph first, then pool and stream: None, the default, asks for the context manager's own."""
+    manager = _function(impl, "graph", impl.capture)
+    if hasattr(impl, "module"):
+        for position, name in enumerate(("pool", "stream"), 1):
+            expect_parameter(manager, "the context manager", name, default=None, kinds=EITHER, position=position)
+    x, graph = impl.full(37, 0.0), impl.new_graph()
+
+    def block() -> None:
+        named: dict[str, Any] = {"stream": None, "pool": None} if way == "keyword" else {}
+        with context(impl, graph, *[None] * given, **named):
+            x.add_(1.0)
+
+    expect_no_raise(f"the context manager takes pool and stream by {way}", block)
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 3.0, "a graph captured with documented arguments replays")
+
+
+@requirement("signatures.graph-context-name")
+def test_name_of_the_graph(impl: Adapter, observe: Any) -> None:
+    """Notes the name of the context manager's first parameter."""
+    declared = parameters_of(_function(impl, "graph", impl.capture)) or ()
+    observe("graph_argument", next((one.name for one in declared), None))
+
+
+@requirement("signatures.graph-context-mode")
+def test_graph_mode(impl: Adapter) -> None:
+    """The error mode by name."""
+    _expect_setting(impl, "capture_error_mode", "global")
+
+
+@requirement("signatures.graph-context-liveness")
+def test_graph_liveness(impl: Adapter) -> None:
+    """The check of the inputs by name."""
+    _expect_setting(impl, "check_input_liveness", False)
+
+
+def _expect_setting(impl: Adapter, name: str, default: Any) -> None:
+    """Reject unless the context manager takes `name`, with this default, and captures."""
+    if hasattr(impl, "module"):
+        manager = _function(impl, "graph", impl.capture)
+        kinds = (*EITHER, *BY_KEYWORD)
+        expect_parameter(manager, "the context manager", name, default=default, kinds=kinds)
+    x, graph = impl.full(37, 0.0), impl.new_graph()
+    renamed = {"capture_error_mode": "mode", "check_input_liveness": "liveness"}
+
+    def block() -> None:
+        with impl.capture(graph, **{renamed[name]: default}):
+            x.add_(1.0)
+
+    expect_no_raise(f"the context manager takes {name} by name", block)
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 3.0, "a graph captured with documented arguments replays")
+
+
+# -- make_graphed_callables -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["position", "keyword", "both"])
+@requirement("signatures.graphed-callables")
+def test_make_graphed_callables(impl: Adapter, way: str) -> None:
+    """Callables and samples either way, in this order."""
+    make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
+    for position, name in enumerate(("callables", "sample_args")):
+        expect_parameter(make, "make_graphed_callables", name, position=position)
+    source, samples = _double, (impl.full(37, 1.0).requires_grad_(),)
+    calls: dict[str, Callable[[], Any]] = {
+        "position": lambda: make(source, samples),
+        "keyword": lambda: make(sample_args=samples, callables=source),
+        "both": lambda: make(source, sample_args=samples),
+    }
+    graphed = expect_no_raise(f"make_graphed_callables takes its arguments by {way}", calls[way])
+    for value in (2.0, -5.0, 7.0):
+        y = graphed(impl.full(37, value).requires_grad_())
+        expect_equal(impl, y, value * 2.0, "a callable graphed with documented arguments computes its results")
+
+
+@pytest.mark.parametrize("missing", ["callables", "sample_args"])
+@requirement("signatures.graphed-callables")
+def test_missing_argument(impl: Adapter, missing: str) -> None:
+    """Neither may be left out."""
+    make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
+    given = {"callables": _double, "sample_args": (impl.full(37, 1.0).requires_grad_(),)}
+    del given[missing]
+    expect_raises(f"make_graphed_callables needs {missing}", lambda: make(**given), TypeError)
+
+
+def _double(x: Any) -> Any:
+    return x * 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        pytest.param("num_warmup_iters", 3, marks=requirement("signatures.graphed-callables-warm-up")),
+        pytest.param("allow_unused_input", False, marks=requirement("signatures.graphed-callables-unused")),
+        pytest.param("pool", None, marks=requirement("signatures.graphed-callables-pool")),
+    ],
+    ids=["num_warmup_iters", "allow_unused_input", "pool"],
+)
+def test_setting(impl: Adapter, name: str, default: Any) -> None:
+    """A setting by name, with its documented default."""
+    make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
+    if hasattr(impl, "module"):
+        expect_parameter(make, "make_graphed_callables", name, default=default, kinds=(*EITHER, *BY_KEYWORD))
+    samples = (impl.full(37, 1.0).requires_grad_(),)
+    graphed = expect_no_raise(f"make_graphed_callables takes {name}", lambda: make(_double, samples, **{name: default}))
+    for value in (2.0, -5.0, 7.0):
+        y = graphed(impl.full(37, value).requires_grad_())
+        expect_equal(impl, y, value * 2.0, "a callable graphed with documented arguments computes its results")

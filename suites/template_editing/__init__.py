@@ -1,0 +1,1 @@
+"""Templates and executables queried and changed through the runtime, by their raw handles."""

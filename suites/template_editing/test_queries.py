@@ -1,0 +1,93 @@
+"""What the runtime tells of a template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
+from suites.raw_handles.programs import pattern_of
+from suites.template_editing.programs import kept
+
+
+@requirement("template-editing.types-of-added-nodes")
+@pytest.mark.parametrize("kind", ["Memset", "Memcpy", "Empty", "Host", "Graph"])
+def test_type_of_an_added_node(impl: Adapter, kind: str) -> None:
+    """An added node has the type that it was added as; the captured ones are as before."""
+    _, template = kept(impl, row_of_operators(impl))
+    _, other = kept(impl, row_of_operators(impl, 1))
+    flag, source = impl.full(37, 0.0), impl.full(37, 1.0)
+    before = {int(node): template.type_of(node) for node in template.nodes()}
+    add: dict[str, Callable[[], Any]] = {
+        "Memset": lambda: template.add_memset(flag, 1.0),
+        "Memcpy": lambda: template.add_memcpy(flag, source),
+        "Empty": template.add_empty,
+        "Host": lambda: template.add_host(lambda: None),
+        "Graph": lambda: template.add_child(other),
+    }
+    node = add[kind]()
+    wanted = getattr(impl.runtime.cudaGraphNodeType, f"cudaGraphNodeType{kind}")
+    found = template.type_of(node)
+    expect(found == wanted, f"the runtime tells the type of an added node, here {wanted!r}", f"{found!r}")
+    after = {int(node): template.type_of(node) for node in template.nodes()}
+    expect(after == {**before, int(node): wanted}, "an edit leaves the captured nodes as they are", f"{after}")
+
+
+@requirement("template-editing.queries-agree")
+@row_or_fork("template-editing.fork-and-join")
+def test_queries_agree(impl: Adapter, program: str) -> None:
+    """Edges, neighbours and roots tell one story."""
+    _, template = kept(impl, fork(impl) if program == "fork" else row_of_operators(impl))
+    edges, nodes = set(template.edges()), template.nodes()
+    expect(bool(edges), "captured work that depends on earlier work has edges", "there are none")
+    for node in nodes:
+        before = {earlier for earlier, later in edges if later == int(node)}
+        behind = {later for earlier, later in edges if earlier == int(node)}
+        found = template.counted("cudaGraphNodeGetDependencies", node)
+        expect(found == before, "a node's dependencies are the edges that lead to it", f"{found} instead of {before}")
+        found = template.counted("cudaGraphNodeGetDependentNodes", node)
+        expect(found == behind, "a node's dependents are the edges that leave it", f"{found} instead of {behind}")
+    roots = {int(node) for node in nodes} - {later for _, later in edges}
+    found = template.counted("cudaGraphGetRootNodes", template.handle)
+    expect(found == roots, "the roots are the nodes that no edge leads to", f"{found} instead of {roots}")
+
+
+@requirement("template-editing.fork-and-join")
+def test_fork_and_join(impl: Adapter) -> None:
+    """The branches have no order; a node comes before both and one after both."""
+    _, template = kept(impl, fork(impl))
+    pairs, nodes = template.ordered_pairs(), [int(node) for node in template.nodes()]
+    loose = [(a, b) for a in nodes for b in nodes if a < b and (a, b) not in pairs and (b, a) not in pairs]
+    expect(bool(loose), "work of two streams between fork and join has no order", f"{len(nodes)} nodes are in a row")
+    for left, right in loose:
+        before = [node for node in nodes if (node, left) in pairs and (node, right) in pairs]
+        behind = [node for node in nodes if (left, node) in pairs and (right, node) in pairs]
+        expect(
+            bool(before) and bool(behind),
+            "both branches come after the fork and before the join",
+            f"{len(before)} nodes before both, {len(behind)} after both",
+        )
+
+
+@requirement("template-editing.parameters-read-back")
+@pytest.mark.parametrize("value", [3.0, -7.5])
+def test_parameters_are_read_back(impl: Adapter, value: float) -> None:
+    """A memset node tells where it writes, how much and what, also after a change."""
+    _, template = kept(impl, row_of_operators(impl))
+    flag, other = impl.full(37, 0.0), impl.full((3, 5), 0.0)
+    node = template.add_memset(flag, 1.0)
+    for target in (flag, other):
+        template.change_memset(node, target, value)
+        found = template.memset_of(node)
+        seen = (int(found.dst), int(found.value), int(found.elementSize), int(found.width), int(found.height))
+        wanted = (target.data_ptr(), pattern_of(value, target.dtype), 4, target.numel(), 1)
+        expect(
+            seen == wanted,
+            f"a memset's destination, value, element size, width and height can be read back: {wanted}",
+            f"{seen}",
+        )
