@@ -7,9 +7,9 @@ statistics, of the device that `use_device` chose (the software device unless it
 
 from __future__ import annotations
 
+from reference_impl.chosen_device import use_device
 from reference_impl.context import graph
 from reference_impl.cuda_graph import CUDAGraph
-from reference_impl.device import use_device
 from reference_impl.errors import DeviceError, GraphError, HostReadInCapture
 from reference_impl.graphed_callables import make_graphed_callables
 from reference_impl.hooks import (

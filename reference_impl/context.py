@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from reference_impl.device import device
+from reference_impl.chosen_device import device
 
 
 def free_memory() -> None:

@@ -24,7 +24,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reference_impl.device import Device, PoolId, Stream, device
+from reference_impl.chosen_device import device
+from reference_impl.device import Device, PoolId, Stream
 from reference_impl.errors import DeviceError, GraphError, check
 from reference_impl.hooks import every_graph, guarded
 from reference_impl.liveness import LivenessTracker

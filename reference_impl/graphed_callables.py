@@ -16,9 +16,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils import _pytree as pytree
 
+from reference_impl.chosen_device import device
 from reference_impl.context import graph
 from reference_impl.cuda_graph import CUDAGraph
-from reference_impl.device import device
 
 Tensors = tuple[torch.Tensor, ...]
 Gradients = tuple[torch.Tensor | None, ...]

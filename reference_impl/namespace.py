@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from reference_impl.device import PoolId, current_stream_capturing, device
+from reference_impl.chosen_device import device
+from reference_impl.device import PoolId, current_stream_capturing
 
 __all__ = [
     "Event",

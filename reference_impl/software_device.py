@@ -7,147 +7,26 @@ nodes; it is on the thread's mode stack exactly while the thread's current strea
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 import weakref
-from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
-from torch._ops import OpOverload
 
 from reference_impl import software as runtime
-from reference_impl.allocator import DEFAULT_POOL, Segment, graph_pool_handle, new_pool_id, poison_now
-from reference_impl.allocator.storage import TensorAllocator, alias
+from reference_impl.allocator import DEFAULT_POOL, graph_pool_handle, new_pool_id, poison_now
+from reference_impl.allocator.storage import TensorAllocator
 from reference_impl.device import PoolId
-from reference_impl.errors import HostReadInCapture, check
-from reference_impl.external import ExternalMemory
+from reference_impl.errors import check
 from reference_impl.modes import push_at_bottom, remove
-from reference_impl.recorder import OperatorKernel, Recorder
+from reference_impl.recorder import Recorder
 from reference_impl.software.kernels import find_function
+from reference_impl.software_sinks import SegmentView, Session, SoftwareCapture
 from reference_impl.software_streams import Event, Stream, Streams
 
 _NOT_CAPTURING = runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone
 _BELOW_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
-
-
-class Launches:
-    """Operators as kernels for the current stream: what a capture and a session have in common.
-
-    Args:
-        device: whose streams and memory are used.
-        pool: where new memory comes from.
-    """
-
-    def __init__(self, device: SoftwareDevice, pool: PoolId) -> None:
-        self._device = device
-        self._pool = pool
-
-    def empty(self, nbytes: int) -> torch.UntypedStorage:
-        return self._device.storage(nbytes, self._pool)
-
-    def segment(self, address: int) -> SegmentView | None:
-        segment = self._device.allocator.segment_of(address)
-        return None if segment is None else self._device.view_of(segment)
-
-    def launch(self, kernel: OperatorKernel) -> None:
-        self._device.settle()
-        stream = self._device.current_stream().cuda_stream
-        check(runtime, "launchKernel", runtime.launchKernel(kernel, stream), f"The operator was {kernel.name}.")
-
-
-class SoftwareCapture(Launches):
-    """One capture: its pool, and the user's storages that it reaches."""
-
-    def __init__(self, device: SoftwareDevice, pool: PoolId) -> None:
-        super().__init__(device, pool)
-        self._externals: dict[int, ExternalMemory] = {}
-
-    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
-        # While its weak reference is held, a storage's identity is not given to another one.
-        known = self._externals.get(storage._cdata)
-        if known is None or not known.alive:
-            known = self._externals[storage._cdata] = ExternalMemory(storage)
-        return known
-
-    def keep(self, storage: torch.UntypedStorage) -> None:
-        self.external(storage).hold(storage)
-
-    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:  # noqa: ARG002  # nothing is read
-        # What the host would wait with: it fails and invalidates the capture, as it does on a GPU.
-        error = runtime.cudaStreamSynchronize(self._device.current_stream().cuda_stream)[0]
-        text = runtime.cudaGetErrorString(error)[1].decode()
-        detail = f"{func.name()} needs a value on the host, and nothing runs during a capture."
-        raise HostReadInCapture("cudaStreamSynchronize", error, text, detail)
-
-
-class Session(Launches):
-    """Asynchronous eager work: every operator waits in the current stream until somebody needs it done.
-
-    Memory that is freed meanwhile is poisoned in the order of its stream, so that work which was given to that stream
-    earlier still finds its values, and work on another stream that nobody ordered does not.
-    """
-
-    def __init__(self, device: SoftwareDevice) -> None:
-        super().__init__(device, DEFAULT_POOL)
-        self._freed: deque[tuple[int, int, int]] = deque()
-
-    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
-        return ExternalMemory(storage)  # the launch holds it: ordinary CPU memory has no stream order to be freed in
-
-    def keep(self, storage: torch.UntypedStorage) -> None:
-        """Nothing to do: the launch holds it."""
-
-    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._device.current_stream().synchronize()
-        with self._device.launching():
-            return func(*args, **kwargs)
-
-    def poison(self, address: int, nbytes: int, stream: int) -> None:
-        """Note memory to poison.  Called from finalizers, which must not wait for the runtime's lock."""
-        self._freed.append((address, nbytes, stream))
-
-    def poison_freed(self) -> None:
-        """Poison the noted memory, in front of all work that comes from now on.
-
-        Ordinary memory belongs to a stream, which does it in its order.  A graph's pool is reached from whatever stream
-        the graph is replayed on, so there it happens at once, and only while no replay can be at work in it.
-        """
-        while self._freed:
-            address, nbytes, stream = self._freed.popleft()
-            segment = self.segment(address)
-            if segment is None:
-                continue  # returned to the system meanwhile
-            if segment.segment.pool != DEFAULT_POOL:
-                if runtime.idle():
-                    poison_now(address, nbytes, stream)
-                continue
-            run = functools.partial(poison_now, address, nbytes, stream)
-            kernel = OperatorKernel("poison", (segment,), None, run)
-            check(runtime, "launchKernel", runtime.launchKernel(kernel, stream))
-
-
-class SegmentView:
-    """A segment of the allocator as kernels hold it, with a storage over all of it."""
-
-    def __init__(self, segment: Segment) -> None:
-        self.segment = segment
-        self.view = alias(segment.address, segment.size)
-        self.mapped = True
-
-    def acquire(self) -> Segment:
-        """What a launch has to hold while it runs.
-
-        Raises:
-            RuntimeError: the allocator gave the memory back: a GPU would find an illegal address.
-        """
-        if not self.mapped:
-            raise RuntimeError(
-                f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x} that the allocator "
-                "has returned to the system; a graph has to keep its memory pool as long as it is replayed"
-            )
-        return self.segment
 
 
 def _contiguous(size: torch.Size) -> tuple[int, ...]:
@@ -284,8 +163,11 @@ class SoftwareDevice:
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
-    def view_of(self, segment: Segment) -> SegmentView:
-        """The one view of a segment, for as long as kernels hold it."""
+    def view_at(self, address: int) -> SegmentView | None:
+        """The view of the segment that holds `address`: one for each segment, for as long as kernels hold it."""
+        segment = self.allocator.segment_of(address)
+        if segment is None:
+            return None
         view = self._views.get(segment.address)
         if view is None:
             view = self._views[segment.address] = SegmentView(segment)
