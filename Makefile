@@ -2,6 +2,7 @@
 VENV ?= .venv
 TORCH ?= torch==2.13.0
 OUT ?= build/conformance
+REQUIREMENTS := docs/requirements.md
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.graph-conformance-installed
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 FIND_PYTHON = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && break; python=; done
 
-.PHONY: conformance test check clean
+.PHONY: conformance test check docs clean
 
 conformance: $(STAMP)
 	@mkdir -p $(OUT); \
@@ -27,6 +28,10 @@ test: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/graph-conformance requirements --check $(REQUIREMENTS)
+
+docs: $(STAMP)
+	$(BIN)/graph-conformance requirements --markdown $(REQUIREMENTS)
 
 $(STAMP): pyproject.toml
 	@if [ ! -x $(BIN)/python ]; then \

@@ -138,5 +138,5 @@ class Health:
 def _is_on_host(adapter: Adapter) -> bool:
     try:
         return adapter.device.type == "cpu"
-    except NotImplementedError:  # an adapter without tensors has no device either
-        return True
+    except NotImplementedError:  # an adapter without tensors
+        return False

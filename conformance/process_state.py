@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import _pytest.outcomes
@@ -40,6 +40,8 @@ _JUDGES: tuple[ModuleType | type, ...] = (
     registry,
     verdicts,
 )
+
+_CODE = (FunctionType, type, classmethod, staticmethod, property)
 
 #: How long a thread that was just told to end may take.
 _THREAD_GRACE_S = 0.5
@@ -91,7 +93,7 @@ class ProcessState:
         found = []
         for judge, before in zip(_JUDGES, self.judges, strict=True):
             for name, value in before.items():
-                if callable(value) and vars(judge).get(name) is not value:
+                if isinstance(value, _CODE) and vars(judge).get(name) is not value:
                     setattr(judge, name, value)
                     found.append(f"{judge.__name__}.{name} was replaced")
         return found

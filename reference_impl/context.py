@@ -9,10 +9,18 @@ from typing import Any, ClassVar
 import torch
 
 from reference_impl.chosen_device import device
+from reference_impl.device import current_stream_capturing
+from reference_impl.errors import GraphError
 
 
 def free_memory() -> None:
-    """Free as much memory as possible before a capture's pool grows."""
+    """Free as much memory as possible before a capture's pool grows.
+
+    Raises:
+        GraphError: a capture is underway on the current stream, which the waiting in here would spoil.
+    """
+    if current_stream_capturing(device()):
+        raise GraphError("a capture cannot be entered while the current stream captures: leave that capture first")
     device().synchronize()
     if torch.compiler.config.force_cudagraph_gc:
         gc.collect()

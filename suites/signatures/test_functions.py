@@ -131,17 +131,26 @@ def _double(x: Any) -> Any:
     return x * 2.0
 
 
-@pytest.mark.parametrize(
-    ("name", "default"),
-    [
-        pytest.param("num_warmup_iters", 3, marks=requirement("signatures.graphed-callables-warm-up")),
-        pytest.param("allow_unused_input", False, marks=requirement("signatures.graphed-callables-unused")),
-        pytest.param("pool", None, marks=requirement("signatures.graphed-callables-pool")),
-    ],
-    ids=["num_warmup_iters", "allow_unused_input", "pool"],
-)
-def test_setting(impl: Adapter, name: str, default: Any) -> None:
-    """A setting by name, with its documented default."""
+@requirement("signatures.graphed-callables-warm-up")
+def test_num_warmup_iters(impl: Adapter) -> None:
+    """The number of warm-up iterations."""
+    _expect_graphed_with(impl, "num_warmup_iters", 3)
+
+
+@requirement("signatures.graphed-callables-unused")
+def test_allow_unused_input(impl: Adapter) -> None:
+    """The leave to have inputs without influence."""
+    _expect_graphed_with(impl, "allow_unused_input", False)
+
+
+@requirement("signatures.graphed-callables-pool")
+def test_pool(impl: Adapter) -> None:
+    """The pool of all captures."""
+    _expect_graphed_with(impl, "pool", None)
+
+
+def _expect_graphed_with(impl: Adapter, name: str, default: Any) -> None:
+    """Reject unless make_graphed_callables takes the setting by name, with this default."""
     make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
     if hasattr(impl, "module"):
         expect_parameter(make, "make_graphed_callables", name, default=default, kinds=(*EITHER, *BY_KEYWORD))

@@ -1,0 +1,1 @@
+"""Graphs in any order of calls, held against a model of the documented states."""

@@ -1,0 +1,148 @@
+"""What the documents say that graphs hold, after any calls: a model that runs on host tensors alone."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+#: Elements of every tensor.  Not round, so that a kernel that handles only whole blocks shows.
+SHAPE = (3, 5)
+
+
+class State(enum.Enum):
+    """What a graph holds."""
+
+    EMPTY = "holds nothing"
+    CAPTURING = "is capturing"
+    TEMPLATE = "holds a template"
+    KEPT = "holds a template and an executable"
+    READY = "holds an executable"
+
+    @property
+    def replayable(self) -> bool:
+        """Whether replay() is allowed."""
+        return self in (State.TEMPLATE, State.KEPT, State.READY)
+
+    @property
+    def has_template(self) -> bool:
+        """Whether the template can be reached between calls."""
+        return self in (State.TEMPLATE, State.KEPT)
+
+    @property
+    def has_executable(self) -> bool:
+        """Whether there is an executable."""
+        return self in (State.KEPT, State.READY)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One captured operator over named tensors.
+
+    Attributes:
+        kind: ``add_``, ``mul_``, ``copy_`` or ``affine`` (a new tensor, through one that is freed at once).
+        target: the tensor that is written.
+        source: the tensor that is read.
+        number: the operator's constant.
+    """
+
+    kind: str
+    target: str
+    source: str
+    number: int
+
+    def text(self) -> str:
+        """The operator in plain torch."""
+        if self.kind == "affine":
+            return f"{self.target} = {self.source} * {self.number} + 1"
+        argument = self.source if self.kind == "copy_" else str(self.number)
+        return f"{self.target}.{self.kind}({argument})"
+
+    def run(self, tensors: dict[str, torch.Tensor]) -> None:
+        """Do it to device tensors; a new one is added to `tensors`."""
+        if self.kind == "affine":
+            tensors[self.target] = tensors[self.source] * self.number + 1
+        elif self.kind == "copy_":
+            tensors[self.target].copy_(tensors[self.source])
+        else:
+            getattr(tensors[self.target], self.kind)(self.number)
+
+    def apply(self, values: dict[str, torch.Tensor | None]) -> None:
+        """Do it to the model's values; what depends on an unknown value is unknown."""
+        before = values[self.source]
+        if before is None:
+            values[self.target] = None
+        elif self.kind == "affine":
+            values[self.target] = before * self.number + 1
+        elif self.kind == "copy_":
+            values[self.target] = before.clone()
+        else:
+            values[self.target] = before + self.number if self.kind == "add_" else before * self.number
+
+
+@dataclass
+class Pool:
+    """Memory that captures share.  `captures` counts those that went into it so far."""
+
+    captures: int = 0
+
+
+@dataclass
+class Output:
+    """A tensor that a capture made.
+
+    Attributes:
+        pool: where its memory is.
+        place: of its capture among those of the pool: an earlier one may have freed memory that this tensor now has.
+        pinned: whether another graph reads it, so that it must stay.
+    """
+
+    pool: Pool
+    place: int
+    pinned: bool = False
+
+
+@dataclass
+class Graph:
+    """One graph.
+
+    Attributes:
+        name: in scripts.
+        native: the object under test.
+        keep: the argument of the constructor.
+        state: what it holds.
+        work: what it captured.
+        pool: the memory of its capture, and `place` its turn there.
+        token: what pool() returned first, in this capture.
+        template: the template's handle as first read, in this capture.
+        executable: the executable's handle as first read, since the last instantiation.
+        hooks: the numbers of the hooks that are registered, by moment.
+    """
+
+    name: str
+    native: Any
+    keep: bool | None
+    state: State = State.EMPTY
+    work: list[Work] = field(default_factory=list)
+    pool: Pool | None = None
+    place: int = 0
+    token: Any = None
+    template: int | None = None
+    executable: int | None = None
+    hooks: dict[str, list[int]] = field(default_factory=lambda: {"capture_end": [], "post_instantiate": []})
+
+    def captured(self) -> None:
+        """The capture has ended well."""
+        self.state = State.TEMPLATE if self.keep else State.READY
+
+    def instantiated(self) -> None:
+        """There is a new executable."""
+        self.state = State.KEPT if self.keep else State.READY
+        self.executable = None
+
+    def emptied(self) -> None:
+        """The graph holds nothing any more."""
+        self.state, self.work, self.pool, self.token = State.EMPTY, [], None, None
+        self.template = self.executable = None
