@@ -91,6 +91,9 @@ def _face(  # what the faces differ in
     except (RuntimeError, ValueError) as error:
         raise ImplementationError(f"the device {device!r} cannot be used: {error}") from None
     on_host = torch.device(device).type == "cpu"
+    if on_host:
+        # The suites' tensors are small: waiting for other threads takes longer than the work.
+        torch.set_num_threads(1)
     kind = on_the_host if on_host else ModuleAdapter
     return kind(
         name,
