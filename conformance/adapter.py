@@ -200,6 +200,9 @@ class Adapter:
         """Return unused cached memory to the system."""
         raise NotImplementedError
 
+    def release_library_memory(self) -> None:
+        """Give back what libraries keep of the device's memory for themselves; called when no graph is alive."""
+
     def memory_allocated(self) -> int:
         """Bytes of device memory that tensors occupy."""
         raise NotImplementedError

@@ -99,6 +99,7 @@ class Health:
         if before.allocated is None or now is None or now - before.allocated <= MEMORY_SLACK:
             return None
         gc.collect()
+        self.adapter.release_library_memory()
         now = self._allocated()
         if now is None or now - before.allocated <= MEMORY_SLACK:
             return None

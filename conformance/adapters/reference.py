@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter, Dialect, ModuleAdapter
+from conformance.adapters.torch_cuda import OnCuda, driver_numbers_nodes
 from conformance.errors import ImplementationError
 
 _MODULE = "reference_impl"
@@ -94,7 +95,10 @@ def _face(  # what the faces differ in
     if on_host:
         # The suites' tensors are small: waiting for other threads takes longer than the work.
         torch.set_num_threads(1)
-    kind = on_the_host if on_host else ModuleAdapter
+    runtime = module.runtime()
+    # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
+    declared = {} if on_host else {"rng": False, "graph_data": driver_numbers_nodes(runtime)}
+    kind = on_the_host if on_host else OnCuda
     return kind(
         name,
         module,
@@ -102,7 +106,6 @@ def _face(  # what the faces differ in
         device=device,
         dialect=dialect,
         revision="2.14",
-        runtime=module.runtime(),
-        # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
-        capabilities={} if on_host else {"rng": False},
+        runtime=runtime,
+        capabilities=declared,
     )

@@ -12,6 +12,7 @@ from conformance.errors import ImplementationError, Unavailable
 from conformance.revisions import Revision, of_version
 
 _RUNTIME = "cuda.bindings.runtime"
+_NODE_IDS_SINCE = 13010
 
 #: The first release that documents a capability.  Earlier ones are not held to it; the others owe it.
 _DOCUMENTED_SINCE = {
@@ -26,7 +27,15 @@ _DOCUMENTED_SINCE = {
 }
 
 
-class _TorchCuda(ModuleAdapter):
+class OnCuda(ModuleAdapter):
+    """Whatever runs on torch.cuda's device."""
+
+    def release_library_memory(self) -> None:
+        """The workspaces that cuBLAS has for each stream it met."""
+        clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)  # noqa: SLF001  # there is no public name
+        if clear is not None:
+            clear()
+
     def environment(self) -> dict[str, str]:
         """The GPU, its driver and the CUDA that torch was built for."""
         properties = torch.cuda.get_device_properties(self.device)
@@ -57,7 +66,8 @@ def adapter(device: str = "cuda") -> Adapter:
     declared = {name: Revision(since) <= Revision(revision) for name, since in _DOCUMENTED_SINCE.items()}
     if runtime is None:
         declared["template_editing"] = False
-    return _TorchCuda(
+    declared["graph_data"] = declared["graph_data"] and driver_numbers_nodes(runtime)
+    return OnCuda(
         "torch.cuda",
         torch.cuda,
         torch.cuda.CUDAGraph,
@@ -67,6 +77,14 @@ def adapter(device: str = "cuda") -> Adapter:
         capabilities=declared,
         runtime=runtime,
     )
+
+
+def driver_numbers_nodes(runtime: ModuleType | None) -> bool:
+    """Whether the driver gives nodes the ids that ``get_graph_data`` reports: documented to need CUDA 13.1."""
+    if runtime is None:
+        return False
+    error, version = runtime.cudaDriverGetVersion()
+    return int(error) == 0 and int(version) >= _NODE_IDS_SINCE
 
 
 def _device(name: str) -> torch.device:

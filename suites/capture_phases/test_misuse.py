@@ -203,9 +203,9 @@ def test_post_out_of_place_is_harmless(impl: Adapter, place: str, *, keep_graph:
 @KEEP
 def test_spoiled_capture(impl: Adapter, *, keep_graph: bool) -> None:
     """The first phase reports that the capture failed; stream and graph can be used again."""
-    graph, disturb = impl.new_graph(keep_graph), device_synchronize(impl)
+    graph, disturb, work = impl.new_graph(keep_graph), device_synchronize(impl), Affine(impl)
     with open_capture(impl, graph) as stream:
-        Affine(impl).first_half()
+        work.first_half()
         refusal = caught(disturb)
         ending = caught(graph.capture_end_pre)
         capturing = impl.is_current_stream_capturing()

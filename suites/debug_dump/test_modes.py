@@ -32,7 +32,7 @@ def test_kept_graph(impl: Adapter, state: str, tmp_path: Path) -> None:
     drawing_in(path)
 
 
-@requirement("debug-dump.in-capture-end-hook")
+@requirement("debug-dump.in-capture-end-hook", "hooks.capture-end-template-live")
 @pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
 def test_in_a_capture_end_hook(impl: Adapter, tmp_path: Path, *, keep_graph: bool) -> None:
     """The hook dumps the template, whatever keep_graph is; the graph replays."""

@@ -170,7 +170,7 @@ def test_chain(impl: Adapter, operators: int) -> None:
     expect(ordered == nodes * (nodes - 1) // 2, "work of one stream is a chain", f"{ordered} pairs of {nodes} ordered")
 
 
-@requirement("graph-data.fork-and-join")
+@requirement("graph-data.fork-and-join", "graph-data.neighbours-agree")
 def test_fork_and_join(impl: Adapter) -> None:
     """The branches are independent; a node comes before both and one after both."""
     after = following(_data(impl, "fork"))

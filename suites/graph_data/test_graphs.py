@@ -30,7 +30,7 @@ def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:
     expect(edges == len(template.edges()), promise, f"{edges} edges where the template has {len(template.edges())}")
 
 
-@requirement("graph-data.matches-template")
+@requirement("graph-data.matches-template", "graph-data.chain")
 @row_or_fork("graph-data.fork-and-join")
 def test_as_the_template(impl: Adapter, program: str) -> None:
     """The runtime finds the same nodes and edges behind the template's handle."""
@@ -38,7 +38,7 @@ def test_as_the_template(impl: Adapter, program: str) -> None:
     _expect_template(impl, graph, "graph data have the nodes and edges of the template")
 
 
-@requirement("graph-data.after-edit")
+@requirement("graph-data.after-edit", "graph-data.chain")
 @pytest.mark.parametrize("edit", ["add", "remove", "relink"])
 def test_after_an_edit(impl: Adapter, edit: str) -> None:
     """An added node, a removed one and a changed edge show after instantiate()."""
@@ -60,7 +60,7 @@ def test_after_an_edit(impl: Adapter, edit: str) -> None:
     _expect_template(impl, graph, promise)
 
 
-@requirement("graph-data.edit-not-instantiated")
+@requirement("graph-data.edit-not-instantiated", "graph-data.lazy-executable")
 def test_edit_without_instantiate(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Records whether an edit shows before the next instantiate()."""
     graph, flag = instantiated(impl, row_of_operators(impl)), impl.full(37, 0.0)
@@ -125,7 +125,7 @@ def test_asked_again(impl: Adapter) -> None:
     )
 
 
-@requirement("graph-data.in-post-instantiate-hook")
+@requirement("graph-data.in-post-instantiate-hook", "graph-data.fresh-exec-id")
 def test_in_a_post_instantiate_hook(impl: Adapter) -> None:
     """In the hook the data are those of the executable just made."""
     graph, seen = impl.new_graph(keep_graph=True), []
@@ -139,7 +139,7 @@ def test_in_a_post_instantiate_hook(impl: Adapter) -> None:
     expect(len(ids) == 3, "the hook runs after each instantiation", f"{len(ids)} times")
 
 
-@requirement("graph-data.in-post-instantiate-hook-not-kept")
+@requirement("graph-data.in-post-instantiate-hook-not-kept", "graph-data.lazy-executable")
 def test_in_a_hook_of_a_graph_that_is_not_kept(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Records whether a graph without keep_graph has data in the hook."""
     graph = impl.new_graph(keep_graph=False)

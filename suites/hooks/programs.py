@@ -73,7 +73,11 @@ class Occasion:
 
 
 class Rounds:
-    """A graph whose hooks of one moment run once in each round."""
+    """A graph whose hooks of one moment run once in each round.
+
+    A further capture takes a reset(), and whether hooks outlive it is another requirement than those that need a
+    further round.  So a hook registered before all others tells whether any are left.
+    """
 
     def __init__(self, impl: Adapter, moment: str) -> None:
         self._impl = impl
@@ -81,19 +85,25 @@ class Rounds:
         self.graph = impl.new_graph(keep_graph=True)
         self.program = Affine(impl)
         self._captured = False
+        self._left = False
+        self.register(self._tell)
+
+    def _tell(self, _graph: Any) -> None:
+        self._left = True
 
     def register(self, hook: Callable[[Any], Any]) -> Any:
         """Register a hook for the moment; return the handle."""
         return register(self.graph, self._moment, hook)
 
-    def next(self) -> None:
-        """Run the hooks of the moment once more."""
-        if self._moment == "capture-end":
-            if self._captured:
-                self.graph.reset()
+    def next(self) -> bool:
+        """Run the hooks of the moment once more; whether there were any left to run after a reset()."""
+        was_reset = self._moment == "capture-end" and self._captured
+        self._left = False
+        if was_reset:
+            self.graph.reset()
+        if self._moment == "capture-end" or not self._captured:
             capture_between(self._impl, self.graph, self.program.body)
-        else:
-            if not self._captured:
-                capture_between(self._impl, self.graph, self.program.body)
+        if self._moment == "post-instantiate":
             self.graph.instantiate()
         self._captured = True
+        return self._left or not was_reset

@@ -27,13 +27,11 @@ def test_hook_of_another_graph(impl: Adapter, moment: str, *, keep_graph: bool) 
     for graph in (graphs[2], graphs[1], graphs[0]):
         capture_between(impl, graph, Affine(impl).body)
         replay(impl, graph)
-    names = [name for name, _ in calls]
-    expect(names == ["second", "first"], "each graph runs its own hooks and no other graph's", f"{names} ran")
-    expect(
-        calls[0][1] is graphs[1] and calls[1][1] is graphs[0],
-        "a hook is called with the graph that it was registered on",
-        "it was called with another",
-    )
+    for number, name in enumerate(("first", "second")):
+        of_graph = [found for found, graph in calls if graph is graphs[number]]
+        expect(set(of_graph) == {name}, f"the graph with the hook {name!r} runs that one alone", f"{of_graph} ran")
+    others = [name for name, graph in calls if not any(graph is one for one in graphs[:2])]
+    expect(not others, "a graph without hooks runs none, and a hook is called with its own graph", f"{others} ran")
 
 
 @requirement("hooks.per-graph")
@@ -91,18 +89,18 @@ def test_hook_after_reset(impl: Adapter, moment: str, *, keep_graph: bool) -> No
 @EACH_MOMENT
 @KEEP
 def test_failed_capture(impl: Adapter, moment: str, *, keep_graph: bool) -> None:
-    """A capture that was spoiled runs no hook; the next capture of the graph does."""
+    """A capture that was spoiled runs no hook; the next capture of the graph runs those registered by then."""
     graph = impl.new_graph(keep_graph)
     calls: list[Any] = []
     register(graph, moment, calls.append)
     outcome = attempt(impl, Affine(impl).body, device_synchronize(impl), graph=graph)
     if outcome.ending is not None:
         expect(not calls, "no hook runs for a capture that failed", f"{len(calls)} calls; {outcome}")
-        calls.clear()
     graph.reset()
-    calls.clear()
+    later: list[Any] = []
+    register(graph, moment, later.append)  # a new one: whether hooks outlive reset() is another question
     expect_capture(impl, graph, "a graph whose capture failed can be reset and captured anew")
-    expect(len(calls) == 1, "the hooks run for the capture that succeeds", f"{len(calls)} calls")
+    expect(bool(later), "hooks run for the capture that succeeds", "a hook registered before it did not")
 
 
 @requirement("hooks.not-callable")

@@ -134,8 +134,9 @@ def test_registered_twice(impl: Adapter, moment: str) -> None:
     expect(len(calls) == 2, "a function registered twice runs twice", f"{len(calls)} calls")
     handles[0].remove()
     calls.clear()
-    rounds.next()
-    expect(len(calls) == 1, "each handle takes back one registration", f"{len(calls)} calls after one remove()")
+    lasting = rounds.next()
+    promise = "each handle takes back one registration"
+    expect(len(calls) == 1 or not lasting, promise, f"{len(calls)} calls after one remove()")
 
 
 class _Called:

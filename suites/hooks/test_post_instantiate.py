@@ -30,8 +30,9 @@ def test_called_with_the_graph(impl: Adapter, by: str) -> None:
         graph.instantiate()
     elif by == "first-replay":
         replay(impl, graph)
-    expect(len(seen) == 1, ONCE, f"{len(seen)} calls")
-    expect(seen[0] is graph, "a post-instantiate hook is called with its graph", f"called with {seen[0]!r}")
+    expect(bool(seen), "an instantiation runs the hook", "it did not run")
+    fine = all(one is graph for one in seen)
+    expect(fine, "a post-instantiate hook is called with its graph", f"called with {seen!r}")
 
 
 @requirement("hooks.post-instantiate-order")

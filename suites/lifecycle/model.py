@@ -71,7 +71,7 @@ class Work:
 
     def apply(self, values: dict[str, torch.Tensor | None]) -> None:
         """Do it to the model's values; what depends on an unknown value is unknown."""
-        before = values[self.source]
+        before = values.get(self.source)
         if before is None:
             values[self.target] = None
         elif self.kind == "affine":

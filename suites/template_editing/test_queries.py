@@ -57,7 +57,7 @@ def test_queries_agree(impl: Adapter, program: str) -> None:
     expect(found == roots, "the roots are the nodes that no edge leads to", f"{found} instead of {roots}")
 
 
-@requirement("template-editing.fork-and-join")
+@requirement("template-editing.fork-and-join", "template-editing.queries-agree")
 def test_fork_and_join(impl: Adapter) -> None:
     """The branches have no order; a node comes before both and one after both."""
     _, template = kept(impl, fork(impl))

@@ -1,0 +1,428 @@
+"""The state machine: calls in any order, each judged by the model."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from conformance.adapter import Adapter
+from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
+from conformance.examples import examples
+from conformance.reproducing.steps import Steps, attach, literal
+from conformance.revisions import Revision
+from suites.lifecycle.model import SHAPE, Graph, Output, Pool, State, Work
+
+CELLS = 3
+STREAMS = 2
+MOST_GRAPHS = 3
+MOST_OUTPUTS = 3
+
+#: Any number stands for one of what there is, counted around, so that an example stays valid while it shrinks.
+ANY = st.integers(0, 5)
+NUMBERS = st.sampled_from([2, 3, -1, 5])
+
+
+def offers(impl: Adapter, capability: str, since: str) -> bool:
+    """Whether the implementation owes an optional feature: documented by then, and not declared absent."""
+    return impl.capabilities.get(capability) is not False and Revision(since) <= Revision(impl.revision)
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """What a check rejected, and the steps that lead to it."""
+
+    promise: str
+    seen: str
+    steps: Steps
+
+
+class Machine(RuleBasedStateMachine):
+    """Graphs, streams, pools and tensors under any sequence of documented calls.
+
+    Subclasses add rules.  Every call is written into `steps` before it is made.
+    """
+
+    def __init__(self, impl: Adapter) -> None:
+        super().__init__()
+        self.impl = impl
+        self.steps = Steps()
+        self.graphs: list[Graph] = []
+        self.outputs: dict[str, Output] = {}
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.values: dict[str, torch.Tensor | None] = {}
+        self.streams: list[Any] = []
+        self.capturing: Graph | None = None
+        self.open = contextlib.ExitStack()
+        self.names = 0
+        self.rejected: Rejection | None = None
+        self._way = self._stream_name = ""
+        self._captured_outputs: list[str] = []
+        for number in range(CELLS):
+            self._make_cell(f"cell_{number}", torch.arange(15).reshape(SHAPE) + 100 * number)
+        for number in range(STREAMS):
+            self.steps.line(f"stream_{number} = backend.Stream()")
+            self.streams.append(impl.new_stream())
+
+    def _make_cell(self, name: str, start: torch.Tensor) -> None:
+        self.steps.line(f"{name} = tensor({literal(start)}, dtype=torch.int64)")
+        self.tensors[name], self.values[name] = self.impl.tensor(start), start.clone()
+
+    # -- moves --------------------------------------------------------------------------------------------------------
+
+    def fresh(self, kind: str) -> str:
+        """A name that nothing has yet."""
+        self.names += 1
+        return f"{kind}_{self.names}"
+
+    def do(self, text: str, call: Callable[[], Any], promise: str) -> Any:
+        """Make a call that must succeed."""
+        self.steps.line(text)
+        with self.judged():
+            return expect_no_raise(promise, call)
+
+    def refused(self, text: str, call: Callable[[], Any], promise: str) -> None:
+        """Make a call that must raise a RuntimeError; what it may not change the invariants look at."""
+        self.steps.line(f"refused({promise!r}, lambda: {text})")
+        with self.judged():
+            expect_raises(promise, call)
+
+    @contextlib.contextmanager
+    def judged(self) -> Iterator[None]:
+        """Note what a check rejects, with the steps that lead there."""
+        try:
+            yield
+        except NotConforming as error:
+            self.rejected = Rejection(error.promise, error.seen, self.steps)
+            raise
+
+    def in_state(self, pick: int, *states: State) -> Graph | None:
+        """One of the graphs in one of `states`."""
+        fit = [graph for graph in self.graphs if graph.state in states]
+        return fit[pick % len(fit)] if fit else None
+
+    @property
+    def idle(self) -> bool:
+        """Whether no capture is underway."""
+        return self.capturing is None
+
+    # -- rules: graphs ------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.idle and len(self.graphs) < MOST_GRAPHS)
+    @rule(keep=st.sampled_from([None, True, False]))
+    def construct(self, keep: bool | None) -> None:
+        """Make a graph in one of the three ways."""
+        if not offers(self.impl, "keep_graph", "2.8"):
+            keep = None
+        name = self.fresh("graph")
+        argument = "" if keep is None else f"keep_graph={keep}"
+        native = self.do(f"{name} = Graph({argument})", lambda: self.impl.new_graph(keep), "a graph can be made")
+        self.graphs.append(Graph(name, native, keep))
+        self.made(self.graphs[-1])
+
+    def made(self, graph: Graph) -> None:
+        """Do more to a new graph."""
+
+    @precondition(lambda self: self.in_state(0, State.EMPTY) is not None)
+    @precondition(lambda self: self.idle)
+    @rule(pick=ANY, stream=ANY, way=st.sampled_from(["calls", "block"]), pool=ANY, shared=st.booleans())
+    def begin(self, pick: int, stream: int, way: str, pool: int, *, shared: bool) -> None:
+        """Begin a capture with the call or with the context manager, in a pool of its own or in a shared one."""
+        graph = self.in_state(pick, State.EMPTY)
+        assert graph is not None
+        chosen, text, native_pool = self.pool_for(pool, shared=shared)
+        # In the accelerator dialect the pool is a setting of the object, which a later capture would inherit.
+        if self.impl.dialect == "accelerator" and text is None and offers(self.impl, "pools", "1.10"):
+            text, native_pool = self.new_handle()
+        side, side_name = self.streams[stream % STREAMS], f"stream_{stream % STREAMS}"
+        before = self.impl.current_stream()
+        self.steps.line(f"{side_name}.wait_stream(backend.current_stream())")
+        side.wait_stream(before)
+        self._way = way
+        promise = "a graph that holds nothing begins a capture"
+        if self.impl.dialect == "accelerator" and text is not None:
+            self.steps.line(f"{graph.name}.graph_pool = {text}")
+        if way == "block":
+            self.steps.enter(self._block_text(graph.name, text, side_name))
+            block = self.impl.capture(graph.native, pool=native_pool, stream=side)
+            # Outermost: the streams are in order again when the capture is over.
+            self.open.callback(before.wait_stream, side)
+            with self.judged():
+                expect_no_raise(promise, lambda: self.open.enter_context(block))
+        else:
+            self.open.callback(before.wait_stream, side)
+            self.steps.enter(f"with backend.stream({side_name}):")
+            self.open.enter_context(self.impl.stream(side))
+            self.do(
+                self._begin_text(graph.name, text),
+                lambda: self.impl.capture_begin(graph.native, pool=native_pool),
+                promise,
+            )
+        graph.state, graph.pool, graph.place, graph.work = State.CAPTURING, chosen, chosen.captures, []
+        chosen.captures += 1
+        self.capturing, self._captured_outputs = graph, []
+        self._stream_name = side_name
+
+    def _begin_text(self, graph: str, pool: str | None) -> str:
+        given = pool is not None and self.impl.dialect != "accelerator"
+        return f"{graph}.capture_begin(pool={pool})" if given else f"{graph}.capture_begin()"
+
+    def _block_text(self, graph: str, pool: str | None, stream: str) -> str:
+        if self.impl.dialect == "accelerator":
+            return f"with backend.stream({stream}), {graph}:"
+        given = "" if pool is None else f"pool={pool}, "
+        return f"with backend.graph({graph}, {given}stream={stream}):"
+
+    def new_handle(self) -> tuple[str, Any]:
+        """A fresh pool handle, and its name in a script."""
+        name = self.fresh("handle")
+        return name, self.do(f"{name} = backend.graph_pool_handle()", self.impl.graph_pool_handle, "pool handles can be made")
+
+    def pool_for(self, pick: int, *, shared: bool) -> tuple[Pool, str | None, Any]:
+        """The pool of the next capture: the model's, its name in a script and the token; only private ones here."""
+        del pick, shared
+        return Pool(), None, None
+
+    @precondition(lambda self: not self.idle)
+    @rule(
+        kind=st.sampled_from(["add_", "affine", "mul_", "copy_"]),
+        writes=ANY,
+        reads=ANY,
+        number=NUMBERS,
+        forked=st.booleans(),
+    )
+    def work(self, kind: str, writes: int, reads: int, number: int, *, forked: bool) -> None:
+        """Capture an operator, on the capturing stream or on one that forks from it and joins it."""
+        assert self.capturing is not None
+        if kind == "affine" and len(self.outputs) + len(self._captured_outputs) >= MOST_OUTPUTS:
+            kind = "add_"
+        written = self.fresh("out") if kind == "affine" else f"cell_{writes % CELLS}"
+        readable = [f"cell_{number}" for number in range(CELLS)]
+        if kind in ("affine", "copy_"):
+            # Reading what an earlier capture made hands results on from graph to graph.
+            readable += [*self._captured_outputs, *(self.outputs if kind == "copy_" else ())]
+        read = readable[reads % len(readable)] if kind in ("affine", "copy_") else written
+        if read == written and kind == "copy_":
+            kind = "add_"
+        item = Work(kind, written, read, number)
+        if forked and kind != "affine" and offers(self.impl, "fork_join", "1.10"):
+            self._forked(item)
+        else:
+            self.do(item.text(), lambda: item.run(self.tensors), "ordinary operators can be captured")
+        if read in self.outputs:
+            self.outputs[read].pinned = True
+        if kind == "affine":
+            self._captured_outputs.append(written)
+        self.capturing.work.append(item)
+
+    def _forked(self, item: Work) -> None:
+        here = self.impl.current_stream()
+        fork = self.impl.new_stream()
+        self.steps.line("fork = backend.Stream()")
+        self.steps.line("fork.wait_stream(backend.current_stream())")
+        fork.wait_stream(here)
+        with self.steps.block("with backend.stream(fork):"), self.impl.stream(fork):
+            self.do(item.text(), lambda: item.run(self.tensors), "work on a forked stream can be captured")
+        self.steps.line("backend.current_stream().wait_stream(fork)")
+        here.wait_stream(fork)
+
+    # Not of an empty capture, which a backend may warn of.
+    @precondition(lambda self: self.capturing is not None and self.capturing.work)
+    @rule()
+    def end(self) -> None:
+        """End the capture underway."""
+        graph = self.capturing
+        assert graph is not None and graph.pool is not None
+        promise = "capture_end ends a capture"
+        if self._way == "calls":
+            self.do(f"{graph.name}.capture_end()", graph.native.capture_end, promise)
+        self.steps.leave()
+        self.capturing = None
+        opened, self.open = self.open, contextlib.ExitStack()
+        with self.judged():
+            expect_no_raise(promise, opened.close)
+        self.steps.line(f"backend.current_stream().wait_stream({self._stream_name})")
+        graph.captured()
+        for name in self._captured_outputs:
+            self.outputs[name] = Output(graph.pool, graph.place)
+            self.values[name] = None
+        self.ended(graph)
+
+    def ended(self, graph: Graph) -> None:
+        """Do more after a capture."""
+
+    @precondition(lambda self: self.idle and self.in_state(0, State.TEMPLATE, State.KEPT) is not None)
+    @rule(pick=ANY)
+    def instantiate(self, pick: int) -> None:
+        """Make an executable of a kept template."""
+        graph = self.in_state(pick, State.TEMPLATE, State.KEPT)
+        assert graph is not None
+        self.do(f"{graph.name}.instantiate()", graph.native.instantiate, "a kept template can be instantiated")
+        graph.instantiated()
+        self.instantiated(graph)
+
+    def instantiated(self, graph: Graph) -> None:
+        """Do more after an executable was made."""
+
+    @precondition(lambda self: self.idle and self.in_state(0, State.TEMPLATE, State.KEPT, State.READY) is not None)
+    @rule(pick=ANY, stream=st.integers(0, STREAMS), times=st.sampled_from([1, 2, 3]), poison=st.booleans())
+    def replay(self, pick: int, stream: int, times: int, *, poison: bool) -> None:
+        """Replay on the current stream or on a side stream."""
+        graph = self.in_state(pick, State.TEMPLATE, State.KEPT, State.READY)
+        assert graph is not None
+        if poison:
+            for name in [item.target for item in graph.work if item.kind == "affine" and item.target in self.outputs]:
+                self.fill(name, -77)
+        promise = "a graph that holds a capture can be replayed"
+        if stream < STREAMS:
+            side, before = self.streams[stream], self.impl.current_stream()
+            self.steps.line(f"stream_{stream}.wait_stream(backend.current_stream())")
+            side.wait_stream(before)
+            with self.steps.block(f"with backend.stream(stream_{stream}):"), self.impl.stream(side):
+                for _ in range(times):
+                    self.do(f"{graph.name}.replay()", graph.native.replay, promise)
+            self.steps.line(f"backend.current_stream().wait_stream(stream_{stream})")
+            before.wait_stream(side)
+        else:
+            for _ in range(times):
+                self.do(f"{graph.name}.replay()", graph.native.replay, promise)
+        for _ in range(times):
+            self._replayed(graph)
+        if graph.state is State.TEMPLATE:
+            graph.instantiated()
+            self.instantiated(graph)
+
+    def _replayed(self, graph: Graph) -> None:
+        known = {name: self.values[name] for name in self.values}
+        # A tensor that was dropped is still written, where nobody looks.
+        for item in graph.work:
+            item.apply(known)
+        for name in self.values:
+            self.values[name] = known[name]
+        for name, output in self.outputs.items():
+            if output.pool is graph.pool and output.place > graph.place:
+                # What this graph used between its inputs and outputs may be the memory of a later capture.
+                self.values[name] = None
+
+    @precondition(lambda self: self.idle)
+    @rule(which=ANY, number=NUMBERS)
+    def refill(self, which: int, number: int) -> None:
+        """Give a tensor new contents between replays."""
+        names = [*self.tensors]
+        name = names[which % len(names)]
+        now = torch.arange(15).reshape(SHAPE) * number - 7
+        self.steps.line(f"{name}.copy_(tensor({literal(now)}, dtype=torch.int64))")
+        self.tensors[name].copy_(self.impl.tensor(now))
+        self.values[name] = now
+
+    def fill(self, name: str, number: int) -> None:
+        """Overwrite every element of a tensor."""
+        self.steps.line(f"{name}.fill_({number})")
+        self.tensors[name].fill_(number)
+        self.values[name] = torch.full(SHAPE, number)
+
+    @precondition(lambda self: self.idle and self.graphs)
+    @rule(pick=ANY, times=st.sampled_from([1, 2]))
+    def reset(self, pick: int, times: int) -> None:
+        """Delete what a graph holds, if anything."""
+        graph = self.graphs[pick % len(self.graphs)]
+        for _ in range(times):
+            self.do(f"{graph.name}.reset()", graph.native.reset, "reset() works whatever the graph holds")
+        graph.emptied()
+
+    @precondition(lambda self: len(self.graphs) > (0 if self.idle else 1))
+    @rule(pick=ANY)
+    def drop(self, pick: int) -> None:
+        """Let go of a graph, also while another one captures."""
+        fit = [graph for graph in self.graphs if graph is not self.capturing]
+        graph = fit[pick % len(fit)]
+        self.steps.line(f"del {graph.name}")
+        self.graphs.remove(graph)
+        graph.native = None
+
+    @precondition(lambda self: self.idle and any(not output.pinned for output in self.outputs.values()))
+    @rule(pick=ANY)
+    def drop_output(self, pick: int) -> None:
+        """Let go of a tensor that a capture made and that no other graph reads."""
+        fit = [name for name, output in self.outputs.items() if not output.pinned]
+        name = fit[pick % len(fit)]
+        self.steps.line(f"del {name}")
+        del self.outputs[name], self.tensors[name], self.values[name]
+
+    # -- invariants ---------------------------------------------------------------------------------------------------
+
+    @invariant()
+    def captures_when_told(self) -> None:
+        """The current stream captures between begin and end, and at no other time."""
+        capturing = not self.idle
+        self.steps.line(f"expect_capturing({capturing})")
+        seen = self.impl.is_current_stream_capturing()
+        with self.judged():
+            expect(
+                seen is capturing,
+                "a stream captures from capture_begin to capture_end, and at no other time",
+                f"is_current_stream_capturing() is {seen}",
+            )
+
+    @invariant()
+    def results(self) -> None:
+        """Every tensor holds what the calls so far make of it."""
+        if not self.idle:
+            return
+        for name, value in self.values.items():
+            if value is not None:
+                promise = (
+                    f"{name} holds what plain arithmetic gives after these calls: a replay does the captured work once, "
+                    "and nothing else does it"
+                )
+                self.steps.line(f"expect_equal({name}, {literal(value)}, {promise!r})")
+                with self.judged():
+                    expect_equal(self.impl, self.tensors[name], value, promise)
+
+    def teardown(self) -> None:
+        """Leave nothing for the next example."""
+        if self.capturing is not None:
+            self.impl.abort_capture(self.capturing.native)
+        with contextlib.suppress(Exception):
+            self.open.close()
+        with contextlib.suppress(Exception):
+            self.impl.synchronize()
+        for graph in self.graphs:
+            graph.native = None
+        self.tensors.clear()
+
+
+def run(impl: Adapter, kind: type[Machine], count: int = 30, steps: int = 30) -> None:
+    """Run a machine; what it rejects carries the shortest sequence of calls that was found.
+
+    Raises:
+        NotConforming: as the machine's checks do, also when the same calls are rejected at one time and not at another.
+    """
+    last: list[Machine] = []
+
+    def machine() -> Machine:
+        # Hypothesis runs the shortest failing example last.
+        last[:] = [*[one for one in last if one.rejected is not None], kind(impl)][-2:]
+        return last[-1]
+
+    try:
+        # Its annotation says class; a function is documented as well.
+        run_state_machine_as_test(machine, settings=examples(count, steps=steps))  # type: ignore[arg-type]
+    except Flaky:
+        rejected = next((one.rejected for one in reversed(last) if one.rejected is not None), None)
+        if rejected is None:
+            raise
+        error = NotConforming(rejected.promise, f"{rejected.seen}\n(not each time that these calls are made)")
+        attach(error, rejected.steps)
+        raise error from None
+    except Exception as error:
+        attach(error, last[-1].steps)
+        raise
+    finally:
+        last.clear()

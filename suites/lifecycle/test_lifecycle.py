@@ -1,0 +1,44 @@
+"""Any sequence of calls: results, pools, handles, hooks and refusals are those of the documented states."""
+
+from __future__ import annotations
+
+from conformance.adapter import Adapter
+from conformance.registry import requirement
+from suites.lifecycle.machine import Machine, run
+from suites.lifecycle.rules import Handles, Hooks, Pools, Refusals, RefusalsInCapture
+
+
+@requirement("lifecycle.results")
+def test_results(impl: Adapter) -> None:
+    """Construction, captures, instantiations, replays, resets and deletions of several graphs, in any order."""
+    run(impl, Machine)
+
+
+@requirement("lifecycle.pools")
+def test_pools(impl: Adapter) -> None:
+    """The same, with captures into private and shared pools."""
+    run(impl, Pools)
+
+
+@requirement("lifecycle.handles")
+def test_handles(impl: Adapter) -> None:
+    """The same, with a look at the raw handles after each call."""
+    run(impl, Handles)
+
+
+@requirement("lifecycle.hooks")
+def test_hooks(impl: Adapter) -> None:
+    """The same, with hooks that come and go."""
+    run(impl, Hooks)
+
+
+@requirement("lifecycle.refusals")
+def test_refusals(impl: Adapter) -> None:
+    """The same, with calls in between that the state of a graph does not allow."""
+    run(impl, Refusals)
+
+
+@requirement("lifecycle.refusals-in-capture")
+def test_refusals_in_capture(impl: Adapter) -> None:
+    """The same, with calls inside captures that a capture does not allow."""
+    run(impl, RefusalsInCapture)
