@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reference_impl.chosen_device import device
-from reference_impl.device import Device, PoolId, Stream
+from reference_impl.device import Device, PoolId, Stream, current_stream_capturing
 from reference_impl.errors import DeviceError, GraphError, check
 from reference_impl.hooks import every_graph, guarded
 from reference_impl.liveness import LivenessTracker
@@ -109,7 +109,6 @@ class _Holdings:
         over, self.capture = self.capture, None
         self.device.end_pool(self.pools[0])
         self.device.capture_over(over.id)
-        _underway.pop(over.id, None)
 
     def stop_tracking(self) -> None:
         if self.tracker is not None:
@@ -118,10 +117,6 @@ class _Holdings:
     def release_pools(self) -> None:
         while self.pools:
             self.device.release_pool(self.pools.pop())
-
-
-#: Graphs that capture now, by capture id: a replay into a capture adds its pools to the capturing graph.
-_underway: weakref.WeakValueDictionary[int, GraphCore] = weakref.WeakValueDictionary()
 
 
 class GraphCore:
@@ -181,7 +176,6 @@ class GraphCore:
         capture_id = int(runtime.cudaStreamGetCaptureInfo(stream.cuda_stream)[2])
         relaxed = capture_mode == runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
         self._holds.capture = _Capture(stream, capture_id, None if relaxed else threading.get_ident())
-        _underway[capture_id] = self
         self._device.capture_begun(capture_id, pool_id)
         if check_input_liveness:
             self._holds.tracker = LivenessTracker(self._device)
@@ -233,13 +227,6 @@ class GraphCore:
                 stacklevel=4,
             )
 
-    def _retain(self, pools: list[PoolId]) -> None:
-        """Keep further pools as long as this graph."""
-        for pool in pools:
-            if pool not in self._holds.pools:
-                self._device.retain_pool(pool)
-                self._holds.pools.append(pool)
-
     # -- executable -------------------------------------------------------------------------------------------------
 
     def _make_executable(self, call: str) -> None:
@@ -263,20 +250,14 @@ class GraphCore:
         check(runtime, "cudaGraphDestroy", runtime.cudaGraphDestroy(template))
 
     def _launch(self, call: str) -> None:
-        """Give the executable to the current stream; into a capture it becomes a child graph."""
-        holds, runtime = self._holds, self._device.runtime
-        stream = self._device.current_stream().cuda_stream
-        status, capture_id = runtime.cudaStreamGetCaptureInfo(stream)[1:3]
+        """Give the executable to the current stream."""
+        runtime, stream = self._device.runtime, self._device.current_stream().cuda_stream
         with self._device.launching():
-            result = runtime.cudaGraphLaunch(holds.exec, stream)
+            result = runtime.cudaGraphLaunch(self._holds.exec, stream)
         try:
             check(runtime, "cudaGraphLaunch", result, f"{call} did not complete.")
         except DeviceError as error:
             raise error from self._device.kernel_failure(result[0])
-        if int(status) != 0:
-            parent = _underway.get(int(capture_id))
-            if parent is not None:
-                parent._retain(holds.pools)
 
     # -- the methods that every documented class has ------------------------------------------------------------------
 
@@ -309,6 +290,9 @@ class GraphCore:
         """
         if self._state in ("empty", "capturing"):
             raise self._refuse("replay()", "capture into it first")
+        if current_stream_capturing(self._device):
+            # The runtime would refuse the launch as well, and spoil the capture.
+            raise self._refuse("replay()", "but the current stream is capturing: replay it before or after that capture")
         if self._holds.tracker is not None:
             self._holds.tracker.check(self._holds.pools)
         if self._holds.exec is None:
