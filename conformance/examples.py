@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import settings
+from hypothesis.errors import Flaky
+
+from conformance.checks import NotConforming
+from conformance.reproducing.steps import Steps, attach
+
+#: Further examples that a test may spend on making its first failing one shorter.
+SHORTENING = 100
 
 #: How many times as many examples an exploring session draws.
 EXPLORING = 5
@@ -16,3 +25,56 @@ def exploring() -> bool:
 def examples(count: int, *, steps: int = 50) -> settings:
     """Settings for `count` examples in conformance mode, of at most `steps` steps for a state machine."""
     return settings(max_examples=count * EXPLORING if exploring() else count, stateful_step_count=steps)
+
+
+class _Enough(BaseException):
+    """Shortening has taken long enough.  No Exception, because hypothesis would take one for a failure."""
+
+
+class Examples:
+    """The examples of one property test: which were rejected, and the shortest of those."""
+
+    def __init__(self) -> None:
+        self._shortest: tuple[NotConforming, str] | None = None
+        self._after_the_first = 0
+
+    def begin(self) -> None:
+        """An example begins."""
+        if self._shortest is not None:
+            self._after_the_first += 1
+            if self._after_the_first > SHORTENING:
+                raise _Enough
+
+    def rejected(self, error: BaseException, steps: Steps) -> None:
+        """The example was rejected after these steps."""
+        text = steps.text()
+        if self._shortest is None or text.count("\n") <= self._shortest[1].count("\n"):
+            if isinstance(error, NotConforming):
+                kept = NotConforming(error.promise, error.seen)
+            else:
+                kept = NotConforming("ordinary calls raise nothing", f"{type(error).__name__}: {error}")
+            # Without its traceback, which would keep the example's graphs alive.
+            self._shortest = kept, text
+
+    def run(self, test: Callable[[], None]) -> None:
+        """Run a property test; reject with the shortest example that it found.
+
+        Raises:
+            NotConforming: with the steps of that example.
+        """
+        flaky = ""
+        try:
+            test()
+        except Flaky:
+            flaky = "\n(not each time that these calls are made)"
+        except _Enough:
+            pass
+        except Exception:
+            if self._shortest is None:
+                raise
+        if self._shortest is None:
+            return
+        error, text = self._shortest
+        told = NotConforming(error.promise, error.seen + flaky)
+        attach(told, text)
+        raise told from None

@@ -15,7 +15,7 @@ from conformance.verdicts import Assessment, assess
 
 
 def merge(paths: Sequence[Path], output: Path) -> Record:
-    """Join the records at `paths` into one at `output`, and read that.
+    """Join the records at `paths` into one at `output`.
 
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
@@ -29,8 +29,7 @@ def merge(paths: Sequence[Path], output: Path) -> Record:
     reasons = why_not(records)
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
-    _write(sorted(records, key=lambda record: _shard(record).index), output)
-    return read_record(output)
+    return _write(sorted(records, key=lambda record: _shard(record).index), output)
 
 
 def why_not(records: Sequence[Record]) -> list[str]:
@@ -58,7 +57,8 @@ def _faults(record: Record) -> list[str]:
     shard = _shard(record)
     done = {result.test for result in record.results}
     faults = [f"{record.path}: no result for {test}" for test in sorted(set(record.header.planned) - done)]
-    faults += [f"{record.path}: a result for {test}, which was not planned" for test in sorted(done - set(record.header.planned))]
+    unplanned = sorted(done - set(record.header.planned))
+    faults += [f"{record.path}: a result for {test}, which was not planned" for test in unplanned]
     faults += [
         f"{record.path}: {test} belongs to shard {home_of(test, shard.count)}/{shard.count}"
         for test in record.header.planned
@@ -93,7 +93,7 @@ def _shard(record: Record) -> Shard:
         raise RecordError(f"{record.path}: {error}") from None
 
 
-def _write(records: Sequence[Record], output: Path) -> None:
+def _write(records: Sequence[Record], output: Path) -> Record:
     header = _header(records)
     writer = RecordWriter(output)
     writer.header(header)
@@ -102,16 +102,17 @@ def _write(records: Sequence[Record], output: Path) -> None:
             writer.started(result.test)
             writer.result(result)
     assessment = _assessment(header, records)
-    writer.footer(
-        Footer(
-            counts={verdict.value: count for verdict, count in assessment.tests.items()},
-            verdict=assessment.verdict.value,
-            complete=True,
-            exit_status=int(assessment.verdict.exit_status),
-            duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
-        )
+    footer = Footer(
+        counts={verdict.value: count for verdict, count in assessment.tests.items()},
+        verdict=assessment.verdict.value,
+        complete=True,
+        exit_status=int(assessment.verdict.exit_status),
+        duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
     )
+    writer.footer(footer)
     writer.close()
+    results = tuple(result for record in records for result in record.results)
+    return Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
 
 
 def _header(records: Sequence[Record]) -> Header:

@@ -115,9 +115,13 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         metavar="test",
         help="run tests in worker processes; --isolate=test: a process for each (on but for the software reference)",
     )
-    group.addoption("--no-isolate", action="store_const", const="none", dest="isolate", help="run tests in this process")
+    group.addoption(
+        "--no-isolate", action="store_const", const="none", dest="isolate", help="run tests in this process"
+    )
     group.addoption("--resume", metavar="PATH", help="go on with the record of a run that was interrupted or killed")
-    group.addoption("--shard", metavar="I/N", help="run the I-th of N parts; graph-conformance merge joins their records")
+    group.addoption(
+        "--shard", metavar="I/N", help="run the I-th of N parts; graph-conformance merge joins their records"
+    )
     group.addoption(
         "--test-timeout",
         type=float,
@@ -164,7 +168,7 @@ def read(config: pytest.Config) -> Options | None:
 def _isolation(given: str | None) -> Isolation | None:
     for known in (None, "none", "worker", "test"):
         if given == known:
-            return known  # type: ignore[return-value]
+            return known
     raise UsageError(f"--isolate={given}: write --isolate or --isolate=test (paths go before it)")
 
 

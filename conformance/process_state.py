@@ -1,4 +1,4 @@
-"""What a test may change in its process without touching the device: noted before it, compared and put back after it."""
+"""What a test may change in its process without touching the device: noted before it, put back after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import _pytest.outcomes
@@ -41,7 +41,7 @@ _JUDGES: tuple[ModuleType | type, ...] = (
     verdicts,
 )
 
-_CODE = (FunctionType, type, classmethod, staticmethod, property)
+_DESCRIPTORS = (classmethod, staticmethod, property)
 
 #: How long a thread that was just told to end may take.
 _THREAD_GRACE_S = 0.5
@@ -93,7 +93,7 @@ class ProcessState:
         found = []
         for judge, before in zip(_JUDGES, self.judges, strict=True):
             for name, value in before.items():
-                if isinstance(value, _CODE) and vars(judge).get(name) is not value:
+                if (callable(value) or isinstance(value, _DESCRIPTORS)) and vars(judge).get(name) is not value:
                     setattr(judge, name, value)
                     found.append(f"{judge.__name__}.{name} was replaced")
         return found

@@ -59,19 +59,24 @@ class TestResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
-        values = asdict(self)
+        values = {name: getattr(self, name) for name in _RESULT_FIELDS}
         values["verdict"] = self.verdict.value
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
         """The inverse of `to_dict`; keys of later versions are passed over."""
-        known = {entry.name for entry in fields(cls)}
         given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+            if name in _RESULT_FIELDS
         }
         given["verdict"] = Verdict(given["verdict"])
         return cls(**given)
+
+
+#: Looked up once: a long run has as many results as tests.
+_RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))
 
 
 @dataclass(frozen=True)

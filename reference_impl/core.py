@@ -292,7 +292,7 @@ class GraphCore:
             raise self._refuse("replay()", "capture into it first")
         if current_stream_capturing(self._device):
             # The runtime would refuse the launch as well, and spoil the capture.
-            raise self._refuse("replay()", "but the current stream is capturing: replay it before or after that capture")
+            raise self._refuse("replay()", "but the current stream is capturing: replay it outside of captures")
         if self._holds.tracker is not None:
             self._holds.tracker.check(self._holds.pools)
         if self._holds.exec is None:

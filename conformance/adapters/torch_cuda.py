@@ -30,6 +30,12 @@ _DOCUMENTED_SINCE = {
 class OnCuda(ModuleAdapter):
     """Whatever runs on torch.cuda's device."""
 
+    visible_devices = "CUDA_VISIBLE_DEVICES"
+
+    def device_count(self) -> int:
+        """GPUs that this process sees."""
+        return torch.cuda.device_count()
+
     def release_library_memory(self) -> None:
         """The workspaces that cuBLAS has for each stream it met."""
         clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)  # noqa: SLF001  # there is no public name

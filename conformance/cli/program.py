@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, merge, report, requirements, run
+from conformance.cli import doctor, listing, merge, report, requirements, run, self_check
 from conformance.errors import ConformanceError, ExitStatus, UsageError
 
-_COMMANDS = (run, report, merge, requirements, listing, doctor)
+_COMMANDS = (run, report, merge, requirements, listing, doctor, self_check)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 SLOTS = 16
 _SLOT = 96
-#: The mark at a slot's end, set when the call came back.
-_RETURNED = b"."
+#: The marks at a slot's end, set when the call came back.
+_NOTES = {b".": "", b"!": " (raised)", b"\0": " (did not return)"}
 
 
 class CallRing:
@@ -35,6 +35,12 @@ class CallRing:
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), SLOTS * _SLOT)
         self._numbers = itertools.count(1)
+        #: Whether calls are noted: those of the kit between two tests would push a test's own out.
+        self.on = False
+
+    def clear(self) -> None:
+        """Forget all calls."""
+        self._memory[:] = bytes(SLOTS * _SLOT)
 
     def traced(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, which notes each of its calls as `name`."""
@@ -43,14 +49,20 @@ class CallRing:
 
         @functools.wraps(function)
         def noted(*arguments: Any, **settings: Any) -> Any:
+            if not self.on:
+                return function(*arguments, **settings)
             number = next(numbers)
             start = number % SLOTS * _SLOT
             text = b"%d %b" % (number, label)
             memory[start : start + _SLOT] = text.ljust(_SLOT, b"\0")
-            result = function(*arguments, **settings)
-            if memory[start : start + len(text)] == text:
-                memory[start + _SLOT - 1 : start + _SLOT] = _RETURNED
-            return result
+            mark = b"!"
+            try:
+                result = function(*arguments, **settings)
+                mark = b"."
+                return result
+            finally:
+                if memory[start : start + len(text)] == text:
+                    memory[start + _SLOT - 1 : start + _SLOT] = mark
 
         return noted
 
@@ -62,8 +74,7 @@ def read_calls(content: bytes) -> list[str]:
         slot = content[start : start + _SLOT]
         number, _, name = slot[:-1].rstrip(b"\0").partition(b" ")
         if number.isdigit():
-            note = "" if slot[-1:] == _RETURNED else " (did not return)"
-            calls.append((int(number), name.decode("ascii", "replace") + note))
+            calls.append((int(number), name.decode("ascii", "replace") + _NOTES.get(slot[-1:], "")))
     return [text for _, text in sorted(calls)]
 
 

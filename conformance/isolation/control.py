@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 STARTS = 3
 #: Seconds that a worker may take to end.
 EXIT_S = 15.0
+#: Seconds between two looks at the workers, and at one that has hung up and must end any moment.
+_TICK_S = 0.5
+_END_TICK_S = 0.01
 #: Verdicts after which a destructive test has, as far as anybody can tell, destroyed nothing.
 _HARMLESS = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
 
@@ -54,6 +57,8 @@ class Worker:
         done: whether that test has ended and the worker said that it is well.
         closing: why it was told to end, or ``None``.
         finished: whether it said goodbye.
+        silent: whether it has hung up.
+        error: what the gateway said of that.
         ran: how many tests it has run.
         unharmed: whether all of them were destructive ones that destroyed nothing.
     """
@@ -67,6 +72,8 @@ class Worker:
     done: bool = False
     closing: str | None = None
     finished: bool = False
+    silent: bool = False
+    error: str | None = None
     ran: int = 0
     unharmed: bool = True
 
@@ -182,7 +189,6 @@ class Controller:
         """End whatever still runs."""
         for worker in list(self._workers.values()):
             worker.link.send_signal("SIGKILL", group=True)
-            worker.link.exit_code(EXIT_S)
             worker.link.clear()
         self._workers.clear()
         if self._links is not None:
@@ -199,9 +205,9 @@ class Controller:
 
     def _turn(self) -> None:
         """Wait for one event, or for the time to look after a worker."""
-        patience = min((worker.watchdog.seconds_left() for worker in self._workers.values()), default=0.5)
+        patience = min((self._patience(worker) for worker in self._workers.values()), default=_TICK_S)
         try:
-            name, values = self._events.get(timeout=min(0.5, patience))
+            name, values = self._events.get(timeout=patience)
         except queue.Empty:
             self._look_around()
             return
@@ -217,13 +223,17 @@ class Controller:
         if any(worker.watchdog.seconds_left() == 0 for worker in self._workers.values()):
             self._look_around()
 
+    def _patience(self, worker: Worker) -> float:
+        """How long nothing needs to be done for a worker that says nothing."""
+        return min(_TICK_S if not worker.silent else _END_TICK_S, worker.watchdog.seconds_left())
+
     def _look_around(self) -> None:
         for worker in list(self._workers.values()):
             worker.watchdog.look()
             worker.link.bound(OUTPUT)
-            # A process may end while something that it started keeps its end of the line open.
-            if worker.link.is_gone() and self._events.empty():
-                self._on_ended(worker, error=None)
+            # What it still had to say comes first, and a process that has ended may not have let go of the line.
+            if self._events.empty() and (worker.link.has_ended() or worker.watchdog.is_at_an_end):
+                self._bury(worker)
 
     # -- starting -----------------------------------------------------------------------------------------------------
 
@@ -327,16 +337,24 @@ class Controller:
     def _on_testreport(self, worker: Worker, rep: pytest.TestReport) -> None:
         worker.reports.append(rep)
 
-    def _on_done(self, worker: Worker, index: int, exit_hooks: bool) -> None:  # noqa: ARG002, FBT001 - a handler
+    def _on_done(self, worker: Worker, index: int, exit_hooks: bool) -> None:  # noqa: ARG002 - a handler
         worker.done = True
+        if worker.watchdog.overdue is not None:
+            # It came back after all, most likely because the signal for its stacks woke it; its end is on its way.
+            return
         worker.watchdog.rest()
         case = self.cases.get(worker.running or "")
         worker.unharmed &= case is not None and case.destructive and _verdict(worker.reports) in _HARMLESS
-        sent = next((vars(rep)["conformance"] for rep in worker.reports if "conformance" in vars(rep)), {})
-        reason = None
+        told_of = (vars(rep)["conformance"] for rep in worker.reports if "conformance" in vars(rep))
+        sent: dict[str, Any] = next(told_of, {})
         if sent.get("unfit"):
-            reason = "it is not fit for another test"
-        elif exit_hooks:
+            # What is wrong with it is known; how it would end says nothing more.
+            self._flush(worker)
+            self._close(worker, "it is not fit for another test")
+            worker.link.send_signal("SIGKILL", group=True)
+            return
+        reason = None
+        if exit_hooks:
             reason = "its test has put something off to its end"
         elif self.options.isolate == "test":
             reason = "it was for one test"
@@ -376,7 +394,7 @@ class Controller:
     def _close(self, worker: Worker, why: str) -> None:
         worker.closing = why
         self._say(f"{worker.link.gateway.id} is to end after {worker.running}: {why}")
-        worker.watchdog.allow(EXIT_S, "its end")
+        worker.watchdog.allow(self._exit_seconds, "its end")
         worker.link.shutdown()
 
     def _on_workerfinished(self, worker: Worker) -> None:
@@ -385,7 +403,7 @@ class Controller:
         worker.link.gateway.exit()
 
     def _on_internal(self, worker: Worker, text: str, changed: list[str]) -> None:
-        """pytest itself failed in a worker: the fault of the test that changed it, or else the kit's."""
+        """In a worker, pytest itself failed: the fault of the test that changed it, or else the kit's."""
         if worker.running is None:
             self._stop(KitError(f"pytest failed in a worker: {one_line(text.strip().splitlines()[-1])}"))
             return
@@ -400,12 +418,21 @@ class Controller:
         worker.closing = "its message cannot be read"
 
     def _on_ended(self, worker: Worker, error: str | None) -> None:
-        """A worker's process has ended, or is about to."""
-        code = worker.link.exit_code(EXIT_S)
-        if code is None:
-            worker.link.send_signal("SIGKILL", group=True)
-            code = worker.link.exit_code(EXIT_S)
-        ending = Ending.of(worker.link, code, error)
+        """A worker has hung up: its process has ended, or is about to."""
+        worker.silent, worker.error = True, error
+        with contextlib.suppress(OSError, EOFError):  # there may be nobody left to tell
+            worker.link.gateway.exit()
+        if worker.closing is None and worker.watchdog.overdue is None:
+            worker.watchdog.allow(self._exit_seconds, "its end")
+        self._look_around()
+
+    @property
+    def _exit_seconds(self) -> float:
+        return min(EXIT_S, self.options.test_timeout)
+
+    def _bury(self, worker: Worker) -> None:
+        """Draw the consequences of a worker's end."""
+        ending = Ending.of(worker.link, worker.link.exit_code, worker.error)
         # What the test started must not outlive it.
         worker.link.send_signal("SIGKILL", group=True)
         del self._workers[worker.link]
@@ -424,14 +451,15 @@ class Controller:
             return
         if worker.watchdog.overdue is not None:
             verdict = Verdict.TIMEOUT
-            what = "its process did not end" if worker.done else "it did not come back"
+            what = "its process did not end" if worker.watchdog.overdue == "its end" else "it did not come back"
             message = f"{what} in {worker.watchdog.allowed:g} s and {ending.how}"
         else:
             verdict = Verdict.CRASH
             message = f"its process {ending.how}"
             if worker.done:
                 message += " after the test, when it was to end"
-                message += "" if worker.ran == 1 else f" (it had run {worker.ran} tests; --isolate=test tells them apart)"
+                if worker.ran > 1:
+                    message += f" (it had run {worker.ran} tests; --isolate=test tells them apart)"
         lost = self._lost(worker, verdict, message, ending)
         worker.reports = [*(rep for rep in worker.reports if not rep.failed and rep.when == "setup"), lost]
         self._flush(worker)
@@ -439,7 +467,8 @@ class Controller:
     def _lost(self, worker: Worker, verdict: Verdict, message: str, ending: Ending | None) -> pytest.TestReport:
         assert worker.running is not None
         case = self.cases.get(worker.running)
-        phase = "exit" if worker.done else ("setup", "call", "teardown")[min(len(worker.reports), 2)]
+        at_exit = worker.done and worker.watchdog.overdue != "the test"
+        phase = "exit" if at_exit else ("setup", "call", "teardown")[min(len(worker.reports), 2)]
         result = None
         if case is not None:
             spec = self.recorder.runs[case.implementation].subject.spec

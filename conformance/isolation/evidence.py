@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _KEPT = 4000
 _KEPT_CALLS = 8
 
+_MACHINERY = re.compile(r'File "(?:[^"]*[/\\](?:_pytest|pluggy|execnet|xdist)[/\\]|<string>)')
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -45,7 +47,7 @@ class Ending:
         return cls(
             code=code,
             output=_without_places(_end_of(link.tail(OUTPUT))),
-            stacks=_without_places(_end_of(link.tail(STACKS))),
+            stacks=_without_places(_without_machinery(link.tail(STACKS)))[:_KEPT],
             calls=tuple(read_calls(link.tail(CALLS))[-_KEPT_CALLS:]),
             error=None if error is None else _without_places(error.strip())[-_KEPT:],
         )
@@ -96,6 +98,12 @@ class Ending:
 def _end_of(content: bytes) -> str:
     text = content.decode("utf-8", "replace").strip()
     return text if len(text) <= _KEPT else "…" + text[-_KEPT:]
+
+
+def _without_machinery(content: bytes) -> str:
+    """Stacks without the frames of pytest and of the gateway, which are the same in every test."""
+    lines = content.decode("utf-8", "replace").strip().splitlines()
+    return "\n".join(line for line in lines if not _MACHINERY.search(line))
 
 
 def _without_places(text: str) -> str:

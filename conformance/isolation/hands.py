@@ -10,6 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 #: The files that a worker leaves behind, in a folder of its own.
 OUTPUT = "output"
@@ -34,7 +35,7 @@ def remove_folder(folder: str) -> None:
 def tail(path: str, limit: int = TAIL) -> bytes:
     """The last bytes of a file; nothing when there is none."""
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
             return file.read(limit)
     except OSError:
@@ -44,10 +45,10 @@ def tail(path: str, limit: int = TAIL) -> bytes:
 def bound(path: str) -> None:
     """Keep a file that is being appended to from filling the disk."""
     try:
-        if os.path.getsize(path) > OUTPUT_LIMIT:
+        if Path(path).stat().st_size > OUTPUT_LIMIT:
             kept = tail(path)
             os.truncate(path, 0)
-            with open(path, "ab") as file:
+            with Path(path).open("ab") as file:
                 file.write(kept)
     except OSError:
         return
@@ -65,8 +66,19 @@ def send_signal(pid: int, name: str, group: bool) -> None:
         return
 
 
+def exit_code(pid: int) -> tuple[bool, int | None]:
+    """Whether a child has ended, and its exit status, negative for a signal; whoever started it still gets to know."""
+    try:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:  # it is gone, and somebody else was told how
+        return True, None
+    if ended is None:
+        return False, None
+    return True, ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
 _CALLS: dict[str, Callable[..., object]] = {
-    call.__name__: call for call in (make_folder, remove_folder, tail, bound, send_signal)
+    call.__name__: call for call in (make_folder, remove_folder, tail, bound, send_signal, exit_code)
 }
 
 if __name__ == "__channelexec__":

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import threading
 from typing import Any
 
 import execnet
 import pytest
 from xdist.workermanage import Marker, NodeManager, WorkerController
 
-from conformance.isolation import hands, remote
+from conformance.isolation import hands
 
 
 class Hands:
@@ -41,6 +40,10 @@ class Hands:
     def send_signal(self, pid: int, name: str, *, group: bool) -> None:
         self._call("send_signal", pid, name, group)
 
+    def exit_code(self, pid: int) -> tuple[bool, int | None]:
+        found = self._call("exit_code", pid)
+        return (bool(found[0]), found[1]) if isinstance(found, tuple) else (True, None)
+
     def _call(self, name: str, *arguments: object) -> object:
         if self._channel is None:
             found: object = getattr(hands, name)(*arguments)
@@ -53,7 +56,7 @@ class Hands:
         return answer
 
 
-class Links(NodeManager):
+class Links(NodeManager):  # type: ignore[misc]  # xdist ships no types
     """Makes workers, on this machine or behind gateways.
 
     A gateway that is no local process gets a process of the kit's own at its far end, which starts the workers there
@@ -61,7 +64,7 @@ class Links(NodeManager):
     """
 
     def __init__(self, config: pytest.Config, specs: list[str]) -> None:
-        super().__init__(config, [execnet.XSpec(spec) for spec in specs])
+        super().__init__(config, [execnet.XSpec(spec) for spec in specs], defaultchdir="")
         self._hands: dict[str, Hands] = {}
         self._local = Hands()
 
@@ -101,7 +104,7 @@ class Links(NodeManager):
         return []
 
 
-class Link(WorkerController):
+class Link(WorkerController):  # type: ignore[misc]  # xdist ships no types
     """One worker process."""
 
     def __init__(
@@ -117,10 +120,12 @@ class Link(WorkerController):
         self.hands = hands_there
         self.folder = hands_there.make_folder()
         self.pid: int | None = None
+        #: Negative for a signal.
+        self.exit_code: int | None = None
         popen = self._popen
         if popen is not None:
             self.pid = popen.pid
-        self.workerinput["conformance"] = {  # type: ignore[typeddict-unknown-key]
+        self.workerinput["conformance"] = {
             **told,
             "folder": self.folder,
             "parent": os.getpid() if popen is not None else None,
@@ -134,7 +139,7 @@ class Link(WorkerController):
     def process_from_remote(self, eventcall: Any) -> None:
         """Pass on what the worker says; runs in the gateway's own thread."""
         if eventcall is Marker.END:
-            error = self.channel._getremoteerror()  # type: ignore[no-untyped-call]  # noqa: SLF001
+            error = self.channel._getremoteerror()  # noqa: SLF001
             self._down = True
             self.notify_inproc("ended", node=self, error=None if error is None else str(error))
             return
@@ -144,29 +149,17 @@ class Link(WorkerController):
         else:
             super().process_from_remote(eventcall)
 
-    def is_gone(self) -> bool:
-        """Whether the process has ended, as far as this machine can tell."""
-        popen = self._popen
-        return popen is not None and popen.poll() is not None
-
-    def exit_code(self, seconds: float) -> int | None:
-        """The exit status of the process, negative for a signal; ``None`` when it has not ended after `seconds`."""
+    def has_ended(self) -> bool:
+        """Whether the process is no more; then `exit_code` is known, as far as it can be."""
         popen = self._popen
         if popen is not None:
-            try:
-                return popen.wait(seconds)
-            except subprocess.TimeoutExpired:
-                return None
-        found: list[int | None] = []
-
-        def wait() -> None:
-            with contextlib.suppress(OSError, EOFError):  # the machine is gone
-                found.append(self.gateway._io.wait())  # noqa: SLF001
-
-        waiting = threading.Thread(target=wait, daemon=True)
-        waiting.start()
-        waiting.join(seconds)
-        return found[0] if found else None
+            self.exit_code = popen.poll()
+            return self.exit_code is not None
+        if self.pid is None:  # it has not even come far enough to say
+            return self._down
+        # Through the kit's own process over there: waiting through the gateway would keep it from anything else.
+        ended, self.exit_code = self.hands.exit_code(self.pid)
+        return ended
 
     def send_signal(self, name: str, *, group: bool = False) -> None:
         """Send the process a signal, and with `group` everything that it started."""
@@ -186,3 +179,6 @@ class Link(WorkerController):
         self.hands.remove_folder(self.folder)
         with contextlib.suppress(OSError, EOFError):  # nobody is there to say goodbye to
             self.gateway.exit()
+        # Its process is no more, so that nothing at the session's end need wait for it.
+        with contextlib.suppress(ValueError):
+            self.nodemanager.group._gateways_to_join.remove(self.gateway)  # noqa: SLF001

@@ -11,7 +11,7 @@ if __name__ == "__channelexec__":
     if told["same_python"]:
         sys.path[:] = path
     else:
-        sys.path.insert(0, os.getcwd())
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path takes strings
     # Before anything is imported that could look at them.
     os.environ.update(told["variables"])
 

@@ -35,7 +35,8 @@ def charged(
         ending: what the process left behind.
         command: runs the test again.
     """
-    sent: dict[str, Any] = next((vars(report)["conformance"] for report in reports if "conformance" in vars(report)), {})
+    told_of = (vars(report)["conformance"] for report in reports if "conformance" in vars(report))
+    sent: dict[str, Any] = next(told_of, {})
     if not sent:
         duration = round(sum(report.duration for report in reports if report.when != "teardown"), 6)
         return TestResult(

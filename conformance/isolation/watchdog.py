@@ -46,6 +46,11 @@ class Watchdog:
         """Expect nothing."""
         self._deadline = None
 
+    @property
+    def is_at_an_end(self) -> bool:
+        """Whether even the last step has had no effect."""
+        return self._step == 3 and time.monotonic() >= self._until
+
     def seconds_left(self) -> float:
         """How long until there may be something to do."""
         if self._step:

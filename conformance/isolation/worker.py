@@ -94,7 +94,7 @@ def _die_with(parent: int | None) -> None:
         os._exit(ExitStatus.INTERRUPTED)
 
 
-class Interactor(WorkerInteractor):
+class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
     """The worker's end of the line, with one test at a time."""
 
     def __init__(self, config: pytest.Config, channel: Any, box: _BlackBox) -> None:
@@ -103,6 +103,7 @@ class Interactor(WorkerInteractor):
         self._output = box.folder / OUTPUT
         self._state: ProcessState | None = None
         self._exit_hooks = _ExitHooks()
+        self._ring = CallRing(box.folder / CALLS)
 
     @property
     def _executor(self) -> Executor:
@@ -115,9 +116,8 @@ class Interactor(WorkerInteractor):
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the parent what there is to run, once this process is as it will be before each test."""
         executor = self._executor
-        ring = CallRing(self._box.folder / CALLS)
         for adapter in executor.adapters.values():
-            trace(adapter, ring)
+            trace(adapter, self._ring)
         gc.collect()
         # What is loaded stays: collecting after each test must not walk through all of it.
         gc.freeze()
@@ -165,6 +165,16 @@ class Interactor(WorkerInteractor):
         self.config.hook.pytest_runtest_protocol(item=session.items[index], nextitem=None)
         self.sendevent("conformance_done", index=index, exit_hooks=self._exit_hooks.count > hooks)
 
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        """Note the calls that the test itself makes."""
+        self._ring.clear()
+        self._ring.on = True
+        try:
+            return (yield)
+        finally:
+            self._ring.on = False
+
     def _size(self) -> int:
         return self._output.stat().st_size
 
@@ -187,7 +197,8 @@ class Interactor(WorkerInteractor):
     @pytest.hookimpl
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Pass on a refusal, which ends the parent's session with the same words."""
-        if isinstance(excinfo.value, pytest.exit.Exception):
+        # Once tests run, whatever calls pytest.exit is not the kit.
+        if self._state is None and isinstance(excinfo.value, pytest.exit.Exception):
             status = excinfo.value.returncode
             self.sendevent(
                 "conformance_refused",

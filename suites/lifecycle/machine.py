@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from hypothesis import strategies as st
-from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from conformance.adapter import Adapter
 from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
-from conformance.examples import examples
-from conformance.reproducing.steps import Steps, attach, literal
+from conformance.examples import Examples, examples
+from conformance.reproducing.steps import Steps
 from conformance.revisions import Revision
-from suites.lifecycle.model import SHAPE, Graph, Output, Pool, State, Work
+from suites.lifecycle.model import COUNT, Graph, Output, Pool, State, Values, Work, rows
 
 CELLS = 3
 STREAMS = 2
@@ -26,6 +24,8 @@ MOST_OUTPUTS = 3
 
 #: Any number stands for one of what there is, counted around, so that an example stays valid while it shrinks.
 ANY = st.integers(0, 5)
+KEEP = st.sampled_from([None, True, False])
+KINDS = st.sampled_from(["add_", "affine", "mul_", "copy_"])
 NUMBERS = st.sampled_from([2, 3, -1, 5])
 
 
@@ -34,45 +34,37 @@ def offers(impl: Adapter, capability: str, since: str) -> bool:
     return impl.capabilities.get(capability) is not False and Revision(since) <= Revision(impl.revision)
 
 
-@dataclass(frozen=True)
-class Rejection:
-    """What a check rejected, and the steps that lead to it."""
-
-    promise: str
-    seen: str
-    steps: Steps
-
-
 class Machine(RuleBasedStateMachine):
     """Graphs, streams, pools and tensors under any sequence of documented calls.
 
     Subclasses add rules.  Every call is written into `steps` before it is made.
     """
 
-    def __init__(self, impl: Adapter) -> None:
+    def __init__(self, impl: Adapter, found: Examples) -> None:
         super().__init__()
         self.impl = impl
+        self.found = found
+        self.looked_at = False
         self.steps = Steps()
         self.graphs: list[Graph] = []
         self.outputs: dict[str, Output] = {}
         self.tensors: dict[str, torch.Tensor] = {}
-        self.values: dict[str, torch.Tensor | None] = {}
+        self.values: dict[str, Values | None] = {}
         self.streams: list[Any] = []
         self.capturing: Graph | None = None
         self.open = contextlib.ExitStack()
         self.names = 0
-        self.rejected: Rejection | None = None
         self._way = self._stream_name = ""
         self._captured_outputs: list[str] = []
         for number in range(CELLS):
-            self._make_cell(f"cell_{number}", torch.arange(15).reshape(SHAPE) + 100 * number)
+            self._make_cell(f"cell_{number}", [100 * number + place for place in range(COUNT)])
         for number in range(STREAMS):
             self.steps.line(f"stream_{number} = backend.Stream()")
             self.streams.append(impl.new_stream())
 
-    def _make_cell(self, name: str, start: torch.Tensor) -> None:
-        self.steps.line(f"{name} = tensor({literal(start)}, dtype=torch.int64)")
-        self.tensors[name], self.values[name] = self.impl.tensor(start), start.clone()
+    def _make_cell(self, name: str, start: Values) -> None:
+        self.steps.line(f"{name} = tensor({rows(start)}, dtype=torch.int64)")
+        self.tensors[name], self.values[name] = self.impl.tensor(rows(start), torch.int64), start
 
     # -- moves --------------------------------------------------------------------------------------------------------
 
@@ -84,12 +76,14 @@ class Machine(RuleBasedStateMachine):
     def do(self, text: str, call: Callable[[], Any], promise: str) -> Any:
         """Make a call that must succeed."""
         self.steps.line(text)
+        self.looked_at = False
         with self.judged():
             return expect_no_raise(promise, call)
 
     def refused(self, text: str, call: Callable[[], Any], promise: str) -> None:
         """Make a call that must raise a RuntimeError; what it may not change the invariants look at."""
         self.steps.line(f"refused({promise!r}, lambda: {text})")
+        self.looked_at = False
         with self.judged():
             expect_raises(promise, call)
 
@@ -99,7 +93,7 @@ class Machine(RuleBasedStateMachine):
         try:
             yield
         except NotConforming as error:
-            self.rejected = Rejection(error.promise, error.seen, self.steps)
+            self.found.rejected(error, self.steps)
             raise
 
     def in_state(self, pick: int, *states: State) -> Graph | None:
@@ -115,25 +109,27 @@ class Machine(RuleBasedStateMachine):
     # -- rules: graphs ------------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.idle and len(self.graphs) < MOST_GRAPHS)
-    @rule(keep=st.sampled_from([None, True, False]))
+    @rule(keep=KEEP)
     def construct(self, keep: bool | None) -> None:
         """Make a graph in one of the three ways."""
+        self._construct(keep)
+
+    def _construct(self, keep: bool | None) -> None:
         if not offers(self.impl, "keep_graph", "2.8"):
             keep = None
         name = self.fresh("graph")
         argument = "" if keep is None else f"keep_graph={keep}"
         native = self.do(f"{name} = Graph({argument})", lambda: self.impl.new_graph(keep), "a graph can be made")
         self.graphs.append(Graph(name, native, keep))
-        self.made(self.graphs[-1])
-
-    def made(self, graph: Graph) -> None:
-        """Do more to a new graph."""
 
     @precondition(lambda self: self.in_state(0, State.EMPTY) is not None)
     @precondition(lambda self: self.idle)
     @rule(pick=ANY, stream=ANY, way=st.sampled_from(["calls", "block"]), pool=ANY, shared=st.booleans())
     def begin(self, pick: int, stream: int, way: str, pool: int, *, shared: bool) -> None:
         """Begin a capture with the call or with the context manager, in a pool of its own or in a shared one."""
+        self._begin(pick, stream, way, pool, shared=shared)
+
+    def _begin(self, pick: int, stream: int, way: str, pool: int, *, shared: bool) -> None:
         graph = self.in_state(pick, State.EMPTY)
         assert graph is not None
         chosen, text, native_pool = self.pool_for(pool, shared=shared)
@@ -189,16 +185,52 @@ class Machine(RuleBasedStateMachine):
         del pick, shared
         return Pool(), None, None
 
+    @precondition(lambda self: self.idle and (self.in_state(0, State.EMPTY) or len(self.graphs) < MOST_GRAPHS))
+    @rule(
+        keep=KEEP,
+        pick=ANY,
+        stream=ANY,
+        way=st.sampled_from(["calls", "block"]),
+        pool=ANY,
+        shared=st.booleans(),
+        works=st.lists(st.tuples(KINDS, ANY, ANY, NUMBERS, st.booleans()), min_size=1, max_size=3),
+    )
+    def capture(
+        self,
+        keep: bool | None,
+        pick: int,
+        stream: int,
+        way: str,
+        pool: int,
+        works: list[tuple[str, int, int, int, bool]],
+        *,
+        shared: bool,
+    ) -> None:
+        """Capture without anything in between, into a graph that holds nothing or into a new one."""
+        if self.in_state(pick, State.EMPTY) is None:
+            self._construct(keep)
+        self._begin(pick, stream, way, pool, shared=shared)
+        for kind, writes, reads, number, forked in works:
+            self._work(kind, writes, reads, number, forked=forked)
+        self._end()
+
     @precondition(lambda self: not self.idle)
     @rule(
-        kind=st.sampled_from(["add_", "affine", "mul_", "copy_"]),
+        kind=KINDS,
         writes=ANY,
         reads=ANY,
         number=NUMBERS,
         forked=st.booleans(),
+        last=st.booleans(),
     )
-    def work(self, kind: str, writes: int, reads: int, number: int, *, forked: bool) -> None:
+    def work(self, kind: str, writes: int, reads: int, number: int, *, forked: bool, last: bool) -> None:
         """Capture an operator, on the capturing stream or on one that forks from it and joins it."""
+        self._work(kind, writes, reads, number, forked=forked)
+        # Each example goes without some of the rules; captures must end all the same.
+        if last:
+            self._end()
+
+    def _work(self, kind: str, writes: int, reads: int, number: int, *, forked: bool) -> None:
         assert self.capturing is not None
         if kind == "affine" and len(self.outputs) + len(self._captured_outputs) >= MOST_OUTPUTS:
             kind = "add_"
@@ -237,6 +269,9 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def end(self) -> None:
         """End the capture underway."""
+        self._end()
+
+    def _end(self) -> None:
         graph = self.capturing
         assert graph is not None and graph.pool is not None
         promise = "capture_end ends a capture"
@@ -316,16 +351,16 @@ class Machine(RuleBasedStateMachine):
         """Give a tensor new contents between replays."""
         names = [*self.tensors]
         name = names[which % len(names)]
-        now = torch.arange(15).reshape(SHAPE) * number - 7
-        self.steps.line(f"{name}.copy_(tensor({literal(now)}, dtype=torch.int64))")
-        self.tensors[name].copy_(self.impl.tensor(now))
+        now = [place * number - 7 for place in range(COUNT)]
+        self.steps.line(f"{name}.copy_(tensor({rows(now)}, dtype=torch.int64))")
+        self.tensors[name].copy_(self.impl.tensor(rows(now), torch.int64))
         self.values[name] = now
 
     def fill(self, name: str, number: int) -> None:
         """Overwrite every element of a tensor."""
         self.steps.line(f"{name}.fill_({number})")
         self.tensors[name].fill_(number)
-        self.values[name] = torch.full(SHAPE, number)
+        self.values[name] = [number] * COUNT
 
     @precondition(lambda self: self.idle and self.graphs)
     @rule(pick=ANY, times=st.sampled_from([1, 2]))
@@ -342,6 +377,7 @@ class Machine(RuleBasedStateMachine):
         """Let go of a graph, also while another one captures."""
         fit = [graph for graph in self.graphs if graph is not self.capturing]
         graph = fit[pick % len(fit)]
+        self.looked_at = False
         self.steps.line(f"del {graph.name}")
         self.graphs.remove(graph)
         graph.native = None
@@ -373,17 +409,18 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def results(self) -> None:
         """Every tensor holds what the calls so far make of it."""
-        if not self.idle:
+        if self.looked_at or not self.idle:
             return
+        self.looked_at = True
         for name, value in self.values.items():
             if value is not None:
                 promise = (
                     f"{name} holds what plain arithmetic gives after these calls: a replay does the captured work once, "
                     "and nothing else does it"
                 )
-                self.steps.line(f"expect_equal({name}, {literal(value)}, {promise!r})")
+                self.steps.line(f"expect_equal({name}, {rows(value)}, {promise!r})")
                 with self.judged():
-                    expect_equal(self.impl, self.tensors[name], value, promise)
+                    expect_equal(self.impl, self.tensors[name], rows(value), promise)
 
     def teardown(self) -> None:
         """Leave nothing for the next example."""
@@ -398,31 +435,13 @@ class Machine(RuleBasedStateMachine):
         self.tensors.clear()
 
 
-def run(impl: Adapter, kind: type[Machine], count: int = 30, steps: int = 30) -> None:
-    """Run a machine; what it rejects carries the shortest sequence of calls that was found.
-
-    Raises:
-        NotConforming: as the machine's checks do, also when the same calls are rejected at one time and not at another.
-    """
-    last: list[Machine] = []
+def run(impl: Adapter, kind: type[Machine], count: int = 20, steps: int = 25) -> None:
+    """Run a machine; what it rejects carries the shortest sequence of calls that was found."""
+    found = Examples()
 
     def machine() -> Machine:
-        # Hypothesis runs the shortest failing example last.
-        last[:] = [*[one for one in last if one.rejected is not None], kind(impl)][-2:]
-        return last[-1]
+        found.begin()
+        return kind(impl, found)
 
-    try:
-        # Its annotation says class; a function is documented as well.
-        run_state_machine_as_test(machine, settings=examples(count, steps=steps))  # type: ignore[arg-type]
-    except Flaky:
-        rejected = next((one.rejected for one in reversed(last) if one.rejected is not None), None)
-        if rejected is None:
-            raise
-        error = NotConforming(rejected.promise, f"{rejected.seen}\n(not each time that these calls are made)")
-        attach(error, rejected.steps)
-        raise error from None
-    except Exception as error:
-        attach(error, last[-1].steps)
-        raise
-    finally:
-        last.clear()
+    # The annotation says class; a function is documented as well.
+    found.run(lambda: run_state_machine_as_test(machine, settings=examples(count, steps=steps)))  # type: ignore[arg-type]

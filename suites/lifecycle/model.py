@@ -1,4 +1,4 @@
-"""What the documents say that graphs hold, after any calls: a model that runs on host tensors alone."""
+"""What the documents say that graphs hold, after any calls: a model in plain Python."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ import torch
 
 #: Elements of every tensor.  Not round, so that a kernel that handles only whole blocks shows.
 SHAPE = (3, 5)
+COUNT = 15
+
+#: A tensor's elements in the model: Python's numbers, because an implementation may have a hand in what torch computes.
+Values = list[int]
+
+
+def wrapped(values: Values) -> Values:
+    """The values as 64-bit integers hold them."""
+    return [(value + (1 << 63)) % (1 << 64) - (1 << 63) for value in values]
+
+
+def rows(values: Values) -> list[list[int]]:
+    """The values as nested lists."""
+    width = SHAPE[1]
+    return [values[start : start + width] for start in range(0, COUNT, width)]
 
 
 class State(enum.Enum):
@@ -69,17 +84,18 @@ class Work:
         else:
             getattr(tensors[self.target], self.kind)(self.number)
 
-    def apply(self, values: dict[str, torch.Tensor | None]) -> None:
+    def apply(self, values: dict[str, Values | None]) -> None:
         """Do it to the model's values; what depends on an unknown value is unknown."""
         before = values.get(self.source)
         if before is None:
             values[self.target] = None
         elif self.kind == "affine":
-            values[self.target] = before * self.number + 1
+            values[self.target] = wrapped([value * self.number + 1 for value in before])
         elif self.kind == "copy_":
-            values[self.target] = before.clone()
+            values[self.target] = list(before)
         else:
-            values[self.target] = before + self.number if self.kind == "add_" else before * self.number
+            added = self.kind == "add_"
+            values[self.target] = wrapped([value + self.number if added else value * self.number for value in before])
 
 
 @dataclass

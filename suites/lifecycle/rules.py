@@ -9,6 +9,7 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
+from conformance.examples import Examples
 from suites.lifecycle.machine import ANY, Machine, offers
 from suites.lifecycle.model import Graph, Pool, State
 
@@ -19,9 +20,9 @@ MOMENTS = ("capture_end", "post_instantiate")
 class Pools(Machine):
     """Captures into pools of their own, of handles and of other graphs; tokens."""
 
-    def __init__(self, impl: Adapter) -> None:
+    def __init__(self, impl: Adapter, found: Examples) -> None:
         self._handles: list[tuple[str, Any, Pool]] = []
-        super().__init__(impl)
+        super().__init__(impl, found)
 
     def pool_for(self, pick: int, *, shared: bool) -> tuple[Pool, str | None, Any]:
         """None, a handle (new, or one that a graph uses), or another graph's token."""
@@ -149,8 +150,8 @@ class Handles(Machine):
 class Hooks(Machine):
     """Hooks at the end of captures and after instantiations."""
 
-    def __init__(self, impl: Adapter) -> None:
-        super().__init__(impl)
+    def __init__(self, impl: Adapter, found: Examples) -> None:
+        super().__init__(impl, found)
         self.log: list[str] = []
         self.expected: list[str] = []
         self.registered: dict[str, tuple[Graph, str, Any]] = {}

@@ -150,3 +150,22 @@ def test_failed_instantiate_can_be_repeated(impl: Adapter) -> None:
     expect_no_raise("a mended template can be instantiated", scene.graph.instantiate)
     for _ in range(3):
         scene.check(UNEDITED, "a mended template replays its work")
+
+
+@requirement("reinstantiation.failure-keeps-executable")
+def test_failed_instantiate_keeps_the_executable(impl: Adapter) -> None:
+    """While the template cannot be instantiated, replays run what was instantiated before."""
+    scene = Scene(impl)
+    scene.graph.instantiate()
+    template = scene.template()
+    captured_node = template.leaves()[0]
+    node = template.add_memset(scene.flag, 3.0, after=[captured_node])
+    try:
+        template.link(node, captured_node)
+    except NotConforming:
+        # The runtime refused the edge that closes a circle: there is no template that cannot be instantiated.
+        return
+    expect_raises("a template that cannot be instantiated is a RuntimeError", scene.graph.instantiate)
+    promise = "after an instantiate() that failed, replay runs the executable from before"
+    for _ in range(3):
+        scene.check(UNEDITED, promise, lambda: expect_no_raise(promise, scene.graph.replay))

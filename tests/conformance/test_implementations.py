@@ -299,7 +299,10 @@ def test_the_reference_adapter_imports_nothing_by_itself() -> None:
         (("--impl=fake.py:Fake", "--revision=x"), "is not a revision"),
         (("--impl=fake.py:Fake", "--record=fake.py/run.jsonl"), "the record fake.py/run.jsonl cannot be written"),
         (("--impl=fake.py:Fake,fake.py:Second", "--record=fake.py"), "cannot be written"),
-        (("--impl=fake.py:Fake", "--no-isolate", "--test=test_it.py::test_none"), "--test=test_it.py::test_none: no such test here"),
+        (
+            ("--impl=fake.py:Fake", "--no-isolate", "--test=test_it.py::test_none"),
+            "--test=test_it.py::test_none: no such test here",
+        ),
     ],
 )
 def test_wrong_use_ends_a_session_with_one_line(kit: Kit, words: tuple[str, ...], message: str) -> None:

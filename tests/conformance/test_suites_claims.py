@@ -29,7 +29,8 @@ class _Claims:
 def test_every_testable_requirement_has_a_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(fake=IMPLEMENTATION)
     claims = _Claims()
-    words = ["--collect-only", "--no-isolate", "-q", "-p", "no:cacheprovider", "--impl=fake.py:Fake", "--import-mode=importlib"]
+    words = ["--collect-only", "--no-isolate", "-q", "-p", "no:cacheprovider"]
+    words += ["--impl=fake.py:Fake", "--import-mode=importlib"]
     status = pytester.inline_run(*words, os.fspath(SUITES), plugins=[claims]).ret
     assert status == 0
     assert claims.ids <= set(load_registry().requirements)

@@ -1,0 +1,1 @@
+"""Scripts that show a failure without the kit."""

@@ -1,0 +1,186 @@
+"""A forked process that runs some of the collected tests with a change applied, and tells what becomes of each.
+
+A fork costs milliseconds where importing and collecting cost seconds, whatever a fault breaks stays in the child, and
+the parent has touched neither device nor threads by then.  Only implementations on the host can be tested so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.errors import one_line
+from conformance.record import TestResult
+from conformance.selection import Case
+from conformance.verdicts import Verdict
+
+#: Seconds that a test may take, unless it asks for more; the suites' tests take milliseconds.
+TEST_LIMIT_S = 20.0
+
+Apply = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass
+class Child:
+    """A child as its parent sees it.
+
+    Attributes:
+        pid: of the process.
+        pipe: what it writes, one JSON line after the other.
+        deadline: when its present test has taken too long.
+        running: the place of that test among those that it was given.
+        results: of the tests that ended.
+        trouble: why it could not apply the change.
+        unfit: whether it ended because its last test left it unusable.
+    """
+
+    pid: int
+    pipe: IO[bytes]
+    deadline: float
+    running: int | None = None
+    results: list[TestResult] = field(default_factory=list)
+    trouble: str | None = None
+    unfit: bool = False
+
+    def kill(self) -> None:
+        """End it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Its exit status, negative for a signal."""
+        self.pipe.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def hear(self, line: bytes, limits: Sequence[float]) -> None:
+        """Take one line in."""
+        told = json.loads(line)
+        if told["kind"] == "started":
+            self.running = told["place"]
+            self.deadline = time.monotonic() + limits[told["place"]]
+        elif told["kind"] == "result":
+            self.running = None
+            self.results.append(TestResult.from_dict(told["result"]))
+            self.unfit = told["unfit"]
+        else:
+            self.trouble = told["message"]
+
+
+def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, seed: int) -> Child:
+    """Fork a child that runs `items` with the change applied to `adapter`'s implementation."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        _live(items, apply, adapter, seed, writing)
+    os.close(writing)
+    os.set_blocking(reading, False)
+    return Child(pid, os.fdopen(reading, "rb", buffering=0), time.monotonic() + TEST_LIMIT_S)
+
+
+def limits(cases: Sequence[Case]) -> list[float]:
+    """The seconds that each test may take."""
+    return [max(TEST_LIMIT_S, case.seconds) for case in cases]
+
+
+def lost(case: Case, verdict: Verdict, how: str) -> TestResult:
+    """The result of a test that its process did not survive."""
+    return TestResult(case.test, case.ids, verdict, "exit", how)
+
+
+def ended(status: int) -> str:
+    """How a process ended, in words."""
+    if status < 0:
+        return f"the process died of {signal.Signals(-status).name}"
+    return f"the process exited with status {status}"
+
+
+# -- in the child -------------------------------------------------------------------------------------------------------
+
+
+def _live(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, seed: int, writing: int) -> None:
+    """The child's whole life; never returns, because what follows in the parent's code is not its business."""
+    try:
+        _silence()
+        with os.fdopen(writing, "wb", buffering=0) as pipe:
+            reporter = _Reporter(pipe)
+            try:
+                with _applied(apply, adapter):
+                    _run(items, reporter, seed)
+            except BaseException as error:  # anything: the parent must hear of it
+                last = traceback.extract_tb(error.__traceback__)[-1]
+                reporter.say("trouble", message=f"{one_line(error)} (in {last.name}, line {last.lineno})")
+    finally:
+        os._exit(0)
+
+
+def _silence() -> None:
+    """Let what the tests and the libraries print go nowhere: several children share the parent's terminal."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+
+
+@contextlib.contextmanager
+def _applied(apply: Apply, adapter: Adapter) -> Iterator[None]:
+    with apply() as graph_class:
+        if graph_class is not None:
+            adapter.graph_class = graph_class
+        yield
+
+
+class _Reporter:
+    """Writes what happens to the parent; a pytest plug-in."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self.unfit = False
+
+    def say(self, kind: str, **values: Any) -> None:
+        self._pipe.write(json.dumps({"kind": kind, **values}).encode() + b"\n")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Send a test's result, which comes with its last phase."""
+        sent: dict[str, Any] | None = getattr(report, "conformance", None)
+        if sent is not None:
+            self.unfit = sent["unfit"] is not None
+            self.say("result", result=sent["result"], unfit=self.unfit)
+
+
+def _run(items: Sequence[pytest.Item], reporter: _Reporter, seed: int) -> None:
+    items[0].config.pluginmanager.register(reporter)
+    _reseed(seed)
+    for place, item in enumerate(items):
+        following = items[place + 1] if place + 1 < len(items) else None
+        reporter.say("started", place=place)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if reporter.unfit:
+            return
+
+
+def _reseed(seed: int) -> None:
+    """Let property tests draw other examples than the suites' fixed ones, which are those of seed 0."""
+    if seed == 0:
+        return
+    import hypothesis
+    from hypothesis import core
+
+    hypothesis.settings.register_profile("self-check", hypothesis.settings(), derandomize=False)
+    hypothesis.settings.load_profile("self-check")
+    # What pytest's --hypothesis-seed sets, which comes too early for a forked child.
+    core.global_force_seed = seed

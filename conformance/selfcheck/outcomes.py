@@ -1,0 +1,188 @@
+"""What a fault or a variant came to, judged from its tests' results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from conformance.errors import one_line
+from conformance.record import TestResult
+from conformance.registry import Registry
+from conformance.selfcheck.catalogue import Fault, Variant
+from conformance.verdicts import Verdict
+
+
+class Outcome(str, Enum):
+    """What became of a fault or a variant."""
+
+    #: A requirement that the fault names rejected it, with a message that says what was promised.
+    KILLED = "killed"
+    #: Rejected, but by no requirement that it names, or without saying what was promised.
+    WRONG_REASON = "wrong reason"
+    #: No scored requirement rejected it.
+    SURVIVED = "survived"
+    #: The variant met every scored requirement that was tried.
+    ACCEPTED = "accepted"
+    #: A scored requirement rejected a variant, which is correct.
+    FALSE_ALARM = "false alarm"
+    #: It could not be applied, or the kit failed: nothing was learnt.
+    BROKEN = "broken"
+
+    @property
+    def good(self) -> bool:
+        return self in {Outcome.KILLED, Outcome.ACCEPTED}
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the kill table.
+
+    Attributes:
+        name: of the fault or the variant.
+        kind: ``fault`` or ``variant``.
+        layer: of a fault.
+        implementation: that was changed.
+        outcome: what became of it.
+        requirements: the scored requirements that rejected it; of a fault, only those that it names unless there are
+            none.
+        tests: how many tests rejected it.
+        run: how many tests ran.
+        message: the first rejection, or what was wrong, in one line.
+    """
+
+    name: str
+    kind: str
+    layer: str
+    implementation: str
+    outcome: Outcome
+    requirements: tuple[str, ...]
+    tests: int
+    run: int
+    message: str
+    seed: int = 0
+
+    @property
+    def areas(self) -> tuple[str, ...]:
+        """The areas of the requirements, each once."""
+        return tuple(dict.fromkeys(identity.partition(".")[0] for identity in self.requirements))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON values."""
+        return {**asdict(self), "outcome": str(self.outcome), "areas": list(self.areas)}
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What running the tests gave.
+
+    Attributes:
+        results: of the tests that ended, one way or another.
+        trouble: why the tests could not be run, or ``None``.
+    """
+
+    results: Sequence[TestResult]
+    trouble: str | None = None
+
+
+def judge_fault(fault: Fault, seen: Observed, registry: Registry) -> Row:
+    """The row of a fault."""
+    named = set(fault.rejected_by)
+    rejecting = _rejecting(seen.results, registry)
+    right = {result.test: ids & named for result, ids in rejecting if ids & named and tells(result)}
+    first = next((result for result, _ in rejecting if result.test in right), None)
+    if seen.trouble is not None:
+        outcome, message = Outcome.BROKEN, seen.trouble
+    elif first is not None:
+        outcome, message = Outcome.KILLED, reason(first)
+    elif rejecting:
+        outcome = Outcome.WRONG_REASON
+        by_named = [result for result, ids in rejecting if ids & named]
+        shown = (by_named or [result for result, _ in rejecting])[0]
+        complaint = "says nothing of a promise" if by_named else "no named requirement rejects it"
+        message = f"{complaint}; {shown.test}: {reason(shown)}"
+    else:
+        outcome, message = Outcome.SURVIVED, "no scored requirement rejects it"
+    ids = set().union(*(right.values() if right else (each for _, each in rejecting)))
+    return Row(
+        fault.name,
+        "fault",
+        fault.layer,
+        fault.implementation,
+        outcome,
+        tuple(sorted(ids)),
+        len(rejecting),
+        len(seen.results),
+        message,
+    )
+
+
+def judge_variant(variant: Variant, implementation: str, seen: Observed, registry: Registry, seed: int) -> Row:
+    """The row of a variant of `implementation`."""
+    rejecting = _rejecting(seen.results, registry)
+    broken = [result for result in seen.results if result.verdict in {Verdict.ERROR, Verdict.SKIPPED}]
+    if seen.trouble is not None:
+        outcome, message = Outcome.BROKEN, seen.trouble
+    elif rejecting:
+        outcome = Outcome.FALSE_ALARM
+        message = "; ".join(f"{result.test}: {reason(result)}" for result, _ in rejecting[:3])
+    elif broken or not seen.results:
+        outcome = Outcome.BROKEN
+        message = f"{broken[0].test}: {reason(broken[0])}" if broken else "no test ran"
+    else:
+        outcome, message = Outcome.ACCEPTED, ""
+    ids = set().union(*(each for _, each in rejecting))
+    return Row(
+        variant.name,
+        "variant",
+        "",
+        implementation,
+        outcome,
+        tuple(sorted(ids)),
+        len(rejecting),
+        len(seen.results),
+        message,
+        seed,
+    )
+
+
+def kills(fault: Fault, result: TestResult) -> bool:
+    """Whether one result alone is enough."""
+    return result.verdict.rejects and not set(fault.rejected_by).isdisjoint(result.requirements) and tells(result)
+
+
+def tells(result: TestResult) -> bool:
+    """Whether a rejection says what was promised, rather than show what the fault happened to raise.
+
+    What the kit itself says of a crash, of a test that never ended and of what a test left behind is as good.
+    """
+    if result.promise is not None or result.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
+        return True
+    return result.left_behind is not None and result.message.startswith("left behind")
+
+
+def reason(result: TestResult) -> str:
+    """A result's message in one line."""
+    if result.promise is not None and result.seen is not None:
+        return one_line(f"promised: {result.promise}; seen: {result.seen}")
+    return one_line(result.message)
+
+
+def _rejecting(results: Sequence[TestResult], registry: Registry) -> list[tuple[TestResult, set[str]]]:
+    """The rejecting results, each with the scored requirements that it decides."""
+    found = []
+    for result in results:
+        ids = {identity for identity in result.requirements if registry.requirements[identity].scored}
+        if result.verdict.rejects and ids:
+            found.append((result, ids))
+    return found
+
+
+def counts(rows: Sequence[Row]) -> Mapping[Outcome, int]:
+    """How many rows have each outcome; outcomes that none has are left out."""
+    outcomes = [row.outcome for row in rows]
+    return {outcome: outcomes.count(outcome) for outcome in Outcome if outcome in outcomes}

@@ -1,0 +1,197 @@
+"""Runs the work of a self-check in forked children, a few at a time, inside one pytest session that only collects."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import selectors
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from conformance.errors import KitError
+from conformance.executing import Executor
+from conformance.places import HOME, SUITES
+from conformance.selection import Case
+from conformance.selfcheck import children
+from conformance.selfcheck.catalogue import Defect
+from conformance.selfcheck.children import Child
+from conformance.selfcheck.outcomes import Observed
+from conformance.record import TestResult
+from conformance.verdicts import Verdict
+
+_SETTINGS = Path(__file__).parents[1] / "cli" / "pytest.ini"
+
+#: After that many tests whose process did not survive them, the rest is left out.
+_LOSSES = 3
+
+
+@dataclass
+class Job:
+    """A change, and the tests to run with it.
+
+    Attributes:
+        entry: what to apply.
+        implementation: what to apply it to.
+        stages: each says which of the implementation's tests to run next, given the results so far; the job is over
+            when one wants none.
+        done: called with the results.
+        seed: for what the tests draw.
+    """
+
+    entry: Defect
+    implementation: str
+    stages: Sequence[Callable[[Case, Sequence[TestResult]], bool]]
+    done: Callable[[Observed], None]
+    seed: int = 0
+
+
+@dataclass
+class _Work:
+    """A job under way."""
+
+    job: Job
+    stages: Iterator[Callable[[Case, Sequence[TestResult]], bool]]
+    left: list[tuple[pytest.Item, Case]] = field(default_factory=list)
+    given: list[tuple[pytest.Item, Case]] = field(default_factory=list)
+    results: list[TestResult] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    losses: int = 0
+    buffered: bytes = b""
+
+
+def run(jobs: Sequence[Job], processes: int) -> None:
+    """Carry `jobs` out, `processes` at a time.
+
+    Raises:
+        KitError: the suites cannot be collected.
+    """
+    names = list(dict.fromkeys(job.implementation for job in jobs))
+    plugin = _Runner(jobs, processes)
+    words = ["-p", "conformance", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
+    words += ["-q", "--capture=no", f"--impl={','.join(names)}", str(SUITES)]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        pytest.main(words, plugins=[plugin])
+    if plugin.failure is not None:
+        raise plugin.failure
+    if not plugin.collected:
+        raise KitError(f"the suites cannot be collected:\n{said.getvalue()[-4000:]}")
+
+
+class _Runner:
+    """Takes the place of pytest's own loop over the tests."""
+
+    def __init__(self, jobs: Sequence[Job], processes: int) -> None:
+        self._jobs = list(jobs)
+        self._processes = processes
+        self.collected = False
+        self.failure: BaseException | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Carry the jobs out."""
+        if session.testsfailed:
+            return True
+        executor = session.config.pluginmanager.get_plugin("conformance-executor")
+        if not isinstance(executor, Executor):
+            raise KitError("the plug-in runs no tests in this process")
+        self.collected = True
+        try:
+            _Loop(session.items, executor, self._processes).carry_out(self._jobs)
+        except BaseException as error:  # pytest would print it where nobody looks
+            self.failure = error
+        return True
+
+
+class _Loop:
+    def __init__(self, items: Sequence[pytest.Item], executor: Executor, processes: int) -> None:
+        self._executor = executor
+        self._processes = processes
+        self._tests: dict[str, list[tuple[pytest.Item, Case]]] = {}
+        for item in items:
+            case = executor.cases[item.nodeid]
+            if case.scored:
+                self._tests.setdefault(case.implementation, []).append((item, case))
+        self._selector = selectors.DefaultSelector()
+        self._live: dict[int, tuple[_Work, Child]] = {}
+
+    def carry_out(self, jobs: Iterable[Job]) -> None:
+        waiting = iter(jobs)
+        try:
+            while True:
+                while len(self._live) < self._processes:
+                    job = next(waiting, None)
+                    if job is None:
+                        break
+                    self._go_on(_Work(job, iter(job.stages)))
+                if not self._live:
+                    return
+                self._listen()
+        finally:
+            for _, child in self._live.values():
+                child.kill()
+                child.wait()
+
+    def _go_on(self, work: _Work) -> None:
+        """Start the next child of a job, or end the job."""
+        while not work.left:
+            stage = next(work.stages, None)
+            if stage is None:
+                work.job.done(Observed(work.results))
+                return
+            before = tuple(work.results)
+            work.left = [
+                (item, case)
+                for item, case in self._tests.get(work.job.implementation, ())
+                if case.test not in work.seen and stage(case, before)
+            ]
+        work.given, work.left, work.buffered = work.left, [], b""
+        work.seen.update(case.test for _, case in work.given)
+        adapter = self._executor.adapters[work.job.implementation]
+        child = children.start([item for item, _ in work.given], work.job.entry.apply, adapter, work.job.seed)
+        self._live[child.pid] = (work, child)
+        self._selector.register(child.pipe, selectors.EVENT_READ, child.pid)
+
+    def _listen(self) -> None:
+        now = time.monotonic()
+        soonest = min(child.deadline for _, child in self._live.values())
+        for key, _ in self._selector.select(max(0.0, soonest - now)):
+            work, child = self._live[key.data]
+            content = os.read(child.pipe.fileno(), 1 << 20)
+            if content:
+                *lines, work.buffered = (work.buffered + content).split(b"\n")
+                for line in lines:
+                    child.hear(line, children.limits([case for _, case in work.given]))
+            else:
+                self._over(work, child, None)
+        now = time.monotonic()
+        for work, child in list(self._live.values()):
+            if child.deadline <= now:
+                child.kill()
+                self._over(work, child, "it did not end in time")
+
+    def _over(self, work: _Work, child: Child, timeout: str | None) -> None:
+        self._selector.unregister(child.pipe)
+        del self._live[child.pid]
+        status = child.wait()
+        work.results += child.results
+        if child.trouble is not None:
+            work.job.done(Observed(work.results, child.trouble))
+            return
+        ran = len(child.results)
+        if child.running is not None:
+            verdict = Verdict.CRASH if timeout is None else Verdict.TIMEOUT
+            case = work.given[child.running][1]
+            work.results.append(children.lost(case, verdict, timeout or children.ended(status)))
+            work.losses += 1
+            ran += 1
+        elif timeout is not None or (ran < len(work.given) and not child.unfit):
+            work.job.done(Observed(work.results, timeout or children.ended(status)))
+            return
+        work.left = work.given[ran:] if work.losses < _LOSSES else []
+        self._go_on(work)

@@ -1,0 +1,24 @@
+"""Implementations that are wrong on purpose: the reference, each time with one small defect.
+
+They are what the suites are measured by.  Each is a class that derives from a documented one, or a patch of a deeper
+layer that is applied and undone; none touches the reference outside its context.
+"""
+
+from __future__ import annotations
+
+from reference_impl.faults import allocator, contexts, handles, hooks, lifetimes, liveness, recorder, runtime, states
+from reference_impl.faults.fault import Fault
+
+FAULTS: tuple[Fault, ...] = (
+    *states.FAULTS,
+    *lifetimes.FAULTS,
+    *handles.FAULTS,
+    *hooks.FAULTS,
+    *liveness.FAULTS,
+    *contexts.FAULTS,
+    *runtime.FAULTS,
+    *allocator.FAULTS,
+    *recorder.FAULTS,
+)
+
+__all__ = ["FAULTS", "Fault"]

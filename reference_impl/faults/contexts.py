@@ -1,0 +1,574 @@
+"""Context managers and graphed callables that are wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+import reference_impl
+from reference_impl import context, graphed_callables
+from reference_impl.accelerator import Graph
+from reference_impl.context import CaptureContext
+from reference_impl.faults.fault import Faults, replaced
+from reference_impl.graphed_callables import _Passes
+
+FAULTS = Faults("class")
+
+
+# -- context managers -------------------------------------------------------------------------------------------------
+
+
+@FAULTS.patch("context-manager.restores-stream")
+def context_leaves_its_stream_current() -> AbstractContextManager[Any]:
+    """After the block the capture stream stays current."""
+
+    def wrap(_original: Any) -> Any:
+        def leave(self: CaptureContext, *_: Any) -> None:
+            self._target.capture_end()
+
+        return leave
+
+    return replaced(CaptureContext, "__exit__", wrap)
+
+
+@FAULTS.patch("context-manager.restores-stream-after-failed-end")
+def context_restores_only_after_success() -> AbstractContextManager[Any]:
+    """When the capture's end fails, the capture stream stays current."""
+
+    def wrap(_original: Any) -> Any:
+        def leave(self: CaptureContext, *_: Any) -> None:
+            self._target.capture_end()
+            reference_impl.set_stream(self._outer)
+
+        return leave
+
+    return replaced(CaptureContext, "__exit__", wrap)
+
+
+@FAULTS.patch("context-manager.restores-stream-after-failed-begin")
+def context_leaves_its_stream_after_a_failed_begin() -> AbstractContextManager[Any]:
+    """When capture_begin refuses, the capture stream stays current, since nothing leaves the block."""
+
+    def wrap(_original: Any) -> Any:
+        def enter(self: CaptureContext) -> None:
+            context.free_memory()
+            self._outer = reference_impl.current_stream()
+            reference_impl.set_stream(self.capture_stream)
+            self._target.capture_begin(**self._settings)
+
+        return enter
+
+    return replaced(CaptureContext, "__enter__", wrap)
+
+
+@FAULTS.patch("context-manager.exception-ends-capture", "context-manager.usable-after-exception")
+def context_ends_nothing_after_an_exception() -> AbstractContextManager[Any]:
+    """When the body raises, the capture is left underway."""
+
+    def wrap(original: Any) -> Any:
+        def leave(self: CaptureContext, kind: Any, error: Any, trace: Any) -> None:
+            if kind is None:
+                original(self, kind, error, trace)
+            else:
+                reference_impl.set_stream(self._outer)
+
+        return leave
+
+    return replaced(CaptureContext, "__exit__", wrap)
+
+
+@FAULTS.patch("context-manager.exception-propagates")
+def context_swallows_exceptions() -> AbstractContextManager[Any]:
+    """What the body raises disappears."""
+
+    def wrap(original: Any) -> Any:
+        def leave(self: CaptureContext, kind: Any, error: Any, trace: Any) -> bool:
+            with contextlib.suppress(RuntimeError):
+                original(self, kind, error, trace)
+            return kind is not None
+
+        return leave
+
+    return replaced(CaptureContext, "__exit__", wrap)
+
+
+@FAULTS.patch("context-manager.exception-reachable")
+def context_hides_the_bodys_exception() -> AbstractContextManager[Any]:
+    """When body and capture both fail, only the capture's error can be seen."""
+
+    def wrap(original: Any) -> Any:
+        def leave(self: CaptureContext, kind: Any, error: Any, trace: Any) -> None:
+            failure: BaseException | None = None
+            try:
+                original(self, kind, error, trace)
+            except RuntimeError as raised:
+                failure = raised
+            if failure is not None:
+                error.__cause__ = error.__context__ = None
+                failure = type(failure).__new__(type(failure))
+                RuntimeError.__init__(failure, "the capture failed")
+                try:
+                    raise failure from None
+                finally:
+                    failure.__context__ = None
+
+        return leave
+
+    return replaced(CaptureContext, "__exit__", wrap)
+
+
+@FAULTS.patch("context-manager.failed-end-raises")
+def context_hides_a_failed_end() -> AbstractContextManager[Any]:
+    """The capture's end fails, and the block ends as if it had not."""
+
+    def wrap(original: Any) -> Any:
+        def leave(self: CaptureContext, *raised: Any) -> None:
+            with contextlib.suppress(RuntimeError):
+                original(self, *raised)
+
+        return leave
+
+    return replaced(CaptureContext, "__exit__", wrap)
+
+
+def _with_argument(changed: Any) -> AbstractContextManager[Any]:
+    def wrap(original: Any) -> Any:
+        def init(self: CaptureContext, target: Any, stream: Any, settings: dict[str, Any]) -> None:
+            original(self, target, *changed(stream, dict(settings)))
+
+        return init
+
+    return replaced(CaptureContext, "__init__", wrap)
+
+
+@FAULTS.patch("context-manager.given-stream")
+def context_ignores_its_stream() -> AbstractContextManager[Any]:
+    """The stream argument is taken and forgotten."""
+    return _with_argument(lambda _, settings: (None, settings))
+
+
+@FAULTS.patch("context-manager.own-stream")
+def context_uses_the_current_stream() -> AbstractContextManager[Any]:
+    """Without a stream argument the block captures on the stream that is current, the default one mostly."""
+    return _with_argument(lambda stream, settings: (stream or reference_impl.current_stream(), settings))
+
+
+@FAULTS.patch("context-manager.pool-argument")
+def context_ignores_its_pool() -> AbstractContextManager[Any]:
+    """The pool argument is taken and forgotten."""
+    return _with_argument(lambda stream, settings: (stream, {**settings, "pool": None}))
+
+
+@FAULTS.patch("context-manager.mode-argument", "error-modes.context-passes-mode")
+def context_ignores_its_mode() -> AbstractContextManager[Any]:
+    """The error mode is taken and forgotten."""
+    return _with_argument(lambda stream, settings: (stream, {**settings, "capture_error_mode": "global"}))
+
+
+@FAULTS.patch("signatures.graph-context-liveness")
+def context_refuses_liveness() -> AbstractContextManager[Any]:
+    """The context manager does not know check_input_liveness."""
+
+    def wrap(_original: Any) -> Any:
+        class Graph(CaptureContext):
+            def __init__(
+                self, cuda_graph: Any, pool: Any = None, stream: Any = None, capture_error_mode: str = "global"
+            ) -> None:
+                super().__init__(cuda_graph, stream, {"pool": pool, "capture_error_mode": capture_error_mode})
+
+        return Graph
+
+    return replaced(reference_impl, "graph", wrap)
+
+
+@FAULTS.patch("context-manager.frees-cache")
+def context_frees_nothing() -> AbstractContextManager[Any]:
+    """The block begins without returning cached memory."""
+
+    def wrap(_original: Any) -> Any:
+        def free_memory() -> None:
+            """Keep it."""
+
+        return free_memory
+
+    return replaced(context, "free_memory", wrap)
+
+
+@FAULTS.patch("context-manager.same-side-stream")
+def context_makes_a_stream_each_time() -> AbstractContextManager[Any]:
+    """Every block without a stream argument takes a new stream; streams run out in long programs."""
+    return _with_argument(lambda stream, settings: (stream or reference_impl.Stream(), settings))
+
+
+@FAULTS.patch("context-manager.consecutive", implementation="reference.xpu")
+def xpu_context_works_once() -> AbstractContextManager[Any]:
+    """From the second block on, work is not captured but runs: the recording flag of the queue is never set again."""
+    entered: list[int] = []
+
+    def wrap(original: Any) -> Any:
+        def enter(self: CaptureContext) -> None:
+            original(self)
+            entered.append(1)
+            if len(entered) > 1:
+                reference_impl.set_stream(self._outer)
+
+        return enter
+
+    def ends(original: Any) -> Any:
+        def leave(self: CaptureContext, *raised: Any) -> None:
+            reference_impl.set_stream(self.capture_stream)
+            original(self, *raised)
+
+        return leave
+
+    from reference_impl.faults.fault import together
+
+    return together(replaced(CaptureContext, "__enter__", wrap), replaced(CaptureContext, "__exit__", ends))
+
+
+@FAULTS.graph_class("context-manager.on-current-stream", implementation="reference.accelerator")
+class AcceleratorUsesItsOwnStream(Graph):
+    """The block captures on a hidden side stream; work on the stream that the user made current is not captured."""
+
+    def __enter__(self) -> None:
+        here = self._device.current_stream()
+        self._hidden = self._device.new_stream()
+        self._device.set_stream(self._hidden)
+        super().__enter__()
+        self._device.set_stream(here)
+
+    def __exit__(self, *raised: Any) -> None:
+        here = self._device.current_stream()
+        self._device.set_stream(self._hidden)
+        try:
+            super().__exit__(*raised)
+        finally:
+            self._device.set_stream(here)
+
+
+@FAULTS.graph_class("context-manager.exception-ends-capture", implementation="reference.accelerator")
+class AcceleratorEndsNothingAfterAnException(Graph):
+    """When the body raises, the capture is left underway."""
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            super().__exit__(kind, error, trace)
+
+
+# -- graphed callables ------------------------------------------------------------------------------------------------
+
+
+def _make(changed: Any) -> AbstractContextManager[Any]:
+    """Let make_graphed_callables do what `changed` makes of the original."""
+    return replaced(reference_impl, "make_graphed_callables", changed)
+
+
+@FAULTS.patch("graphed-callables.replays-only")
+def callables_stay_eager() -> AbstractContextManager[Any]:
+    """The callables are handed back as they are: results are right, and nothing is graphed."""
+
+    def wrap(_original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, *_: Any, **__: Any) -> Any:
+            del sample_args
+            return callables
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.forward-results", "graphed-callables.argument-order")
+def callables_ignore_arguments() -> AbstractContextManager[Any]:
+    """Arguments are not copied into the static inputs."""
+
+    def wrap(_original: Any) -> Any:
+        def refill(static: torch.Tensor, tensor: torch.Tensor) -> None:
+            """Leave the sample's values."""
+
+        return refill
+
+    return replaced(graphed_callables, "_refill", wrap)
+
+
+@FAULTS.patch("graphed-callables.argument-layouts")
+def callables_copy_memory_not_elements() -> AbstractContextManager[Any]:
+    """Arguments are copied byte by byte, so that one with other strides than the sample arrives permuted."""
+
+    def wrap(original: Any) -> Any:
+        def refill(static: torch.Tensor, tensor: torch.Tensor) -> None:
+            if tensor.dim() == 2 and tensor.stride() != static.stride():
+                tensor = tensor.t().contiguous().reshape(static.shape)
+            original(static, tensor)
+
+        return refill
+
+    return replaced(graphed_callables, "_refill", wrap)
+
+
+def _wrap_method(name: str, changed: Any) -> AbstractContextManager[Any]:
+    return replaced(_Passes, name, changed)
+
+
+@FAULTS.patch("graphed-callables.input-gradients", "graphed-callables.parameter-gradients")
+def backward_without_gradients() -> AbstractContextManager[Any]:
+    """The incoming gradients are not copied to where the captured backward pass reads them."""
+
+    def wrap(original: Any) -> Any:
+        def replay_backward(self: _Passes, call: int, gradients: Any) -> Any:
+            return original(self, call, [g if g is None else torch.ones_like(g) for g in gradients])
+
+        return replay_backward
+
+    return _wrap_method("replay_backward", wrap)
+
+
+@FAULTS.patch("graphed-callables.parameter-gradients", "graphed-callables.training-loop")
+def parameters_get_no_gradient() -> AbstractContextManager[Any]:
+    """Only the inputs get gradients; the parameters are taken for constants."""
+
+    def wrap(original: Any) -> Any:
+        def replay_backward(self: _Passes, call: int, gradients: Any) -> Any:
+            found = original(self, call, gradients)
+            return (*found[: len(self._inputs)], *(None for _ in self._parameters))
+
+        return replay_backward
+
+    return _wrap_method("replay_backward", wrap)
+
+
+@FAULTS.patch("graphed-callables.gradient-accumulation")
+def gradients_are_static() -> AbstractContextManager[Any]:
+    """Gradients are put where the ones before are instead of being added to them."""
+
+    def wrap(original: Any) -> Any:
+        def replay_backward(self: _Passes, call: int, gradients: Any) -> Any:
+            for parameter in self._parameters:
+                if parameter.grad is not None:
+                    parameter.grad.zero_()
+            return original(self, call, gradients)
+
+        return replay_backward
+
+    return _wrap_method("replay_backward", wrap)
+
+
+@FAULTS.patch("graphed-callables.current-parameters", "graphed-callables.training-loop")
+def parameters_frozen() -> AbstractContextManager[Any]:
+    """The captured pass reads copies of the parameters, so that training never shows."""
+
+    def wrap(original: Any) -> Any:
+        def capture_forward(self: _Passes, source: Any, settings: Any) -> None:
+            if not isinstance(source, torch.nn.Module):
+                original(self, source, settings)
+                return
+            frozen = {name: value.clone() for name, value in source.named_parameters()}
+            original(self, functools.partial(torch.func.functional_call, source, frozen), settings)
+
+        def with_varargs(self: _Passes, source: Any, settings: Any) -> None:
+            capture_forward(
+                self,
+                source,
+                settings,
+            )
+
+        return with_varargs
+
+    def call(original: Any) -> Any:
+        def functional_call(module: Any, parameters: Any, *args: Any, **settings: Any) -> Any:
+            return original(module, parameters, args, **settings)
+
+        return functional_call
+
+    from reference_impl.faults.fault import together
+
+    return together(_wrap_method("capture_forward", wrap), replaced(torch.func, "functional_call", call))
+
+
+@FAULTS.patch("graphed-callables.module-in-place")
+def modules_are_copied() -> AbstractContextManager[Any]:
+    """A graphed copy of the module comes back, and the module itself stays as it was."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, *rest: Any, **settings: Any) -> Any:
+            import copy
+
+            if isinstance(callables, torch.nn.Module):
+                callables = copy.copy(callables)
+            return original(callables, sample_args, *rest, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.other-mode-runs-source")
+def modes_are_ignored() -> AbstractContextManager[Any]:
+    """A module replays what was captured in training also in evaluation."""
+
+    def wrap(original: Any) -> Any:
+        def patched(module: torch.nn.Module, passes: _Passes) -> torch.nn.Module:
+            made: torch.nn.Module = original(module, passes)
+            made.forward = passes.call
+            return made
+
+        return patched
+
+    return replaced(graphed_callables, "_patched", wrap)
+
+
+@FAULTS.patch("graphed-callables.hooks-refused", "graphed-callables.trainable-buffers-refused")
+def modules_are_not_looked_at() -> AbstractContextManager[Any]:
+    """Modules with hooks or trainable buffers are taken, and their hooks never run again."""
+
+    def wrap(_original: Any) -> Any:
+        def require_plain(module: torch.nn.Module) -> None:
+            """Take any."""
+
+        return require_plain
+
+    return replaced(graphed_callables, "_require_plain", wrap)
+
+
+@FAULTS.patch("graphed-callables.autocast-cache-refused")
+def autocast_cache_accepted() -> AbstractContextManager[Any]:
+    """A cast that autocast cached before the capture is missing from the graph, and nobody is told."""
+
+    def wrap(_original: Any) -> Any:
+        def require_no_autocast_cache() -> None:
+            """Take it."""
+
+        return require_no_autocast_cache
+
+    return replaced(graphed_callables, "_require_no_autocast_cache", wrap)
+
+
+@FAULTS.patch("graphed-callables.unused-input-refused")
+def unused_inputs_always_allowed() -> AbstractContextManager[Any]:
+    """allow_unused_input is taken and forgotten: unused inputs get no gradient and no error."""
+
+    def wrap(original: Any) -> Any:
+        def plan(sources: Any, samples: Any, allow_unused: bool) -> Any:
+            del allow_unused
+            return original(sources, samples, True)
+
+        return plan
+
+    return replaced(graphed_callables, "_plan", wrap)
+
+
+@FAULTS.patch("graphed-callables.unused-input-allowed")
+def unused_inputs_never_allowed() -> AbstractContextManager[Any]:
+    """An unused input is an error although allow_unused_input says otherwise."""
+
+    def wrap(original: Any) -> Any:
+        def plan(sources: Any, samples: Any, allow_unused: bool) -> Any:
+            del allow_unused
+            return original(sources, samples, False)
+
+        return plan
+
+    return replaced(graphed_callables, "_plan", wrap)
+
+
+@FAULTS.patch("graphed-callables.warmup-iterations")
+def warms_up_once() -> AbstractContextManager[Any]:
+    """num_warmup_iters is taken and forgotten."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, num_warmup_iters: int = 3, *rest: Any, **settings: Any) -> Any:
+            del num_warmup_iters
+            return original(callables, sample_args, 1, *rest, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.tuple-in-tuple-out")
+def tuples_come_back_as_lists() -> AbstractContextManager[Any]:
+    """A tuple of callables comes back as a list."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, *rest: Any, **settings: Any) -> Any:
+            made = original(callables, *rest, **settings)
+            return list(made) if isinstance(made, tuple) else made
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.output-structure")
+def outputs_come_back_flat() -> AbstractContextManager[Any]:
+    """Nested outputs come back as one flat tuple."""
+
+    def wrap(original: Any) -> Any:
+        def call(self: _Passes, *args: Any, **kwargs: Any) -> Any:
+            from torch.utils import _pytree as pytree
+
+            leaves = tuple(pytree.tree_leaves(original(self, *args, **kwargs)))
+            return leaves[0] if len(leaves) == 1 else leaves
+
+        return call
+
+    return _wrap_method("call", wrap)
+
+
+@FAULTS.patch("graphed-callables.keyword-arguments-refused")
+def keyword_arguments_ignored() -> AbstractContextManager[Any]:
+    """Keyword arguments of a call are dropped without a word."""
+
+    def wrap(original: Any) -> Any:
+        def call(self: _Passes, *args: Any, **_: Any) -> Any:
+            return original(self, *args)
+
+        return call
+
+    return _wrap_method("call", wrap)
+
+
+@FAULTS.patch("graphed-callables.pool-argument", "graphed-callables.tuple-shares-pool")
+def callables_ignore_the_pool() -> AbstractContextManager[Any]:
+    """Every pass captures into a pool of its own, whatever pool was given."""
+
+    def wrap(original: Any) -> Any:
+        def capture_forward(self: _Passes, source: Any, settings: dict[str, Any]) -> None:
+            original(self, source, {**settings, "pool": None})
+
+        return capture_forward
+
+    return _wrap_method("capture_forward", wrap)
+
+
+@FAULTS.patch("graphed-callables.gradients-untouched")
+def warm_up_leaves_gradients() -> AbstractContextManager[Any]:
+    """The warm-up runs an ordinary backward pass, whose gradients stay in the parameters."""
+
+    def wrap(original: Any) -> Any:
+        def warm_up(self: _Passes, source: Any) -> None:
+            original(self, source)
+            for parameter in self._parameters:
+                parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad + 1
+
+        return warm_up
+
+    return _wrap_method("warm_up", wrap)
+
+
+@FAULTS.patch("graphed-callables.mismatch-refused")
+def arguments_are_not_checked() -> AbstractContextManager[Any]:
+    """Arguments of another shape are broadcast into the static inputs."""
+
+    def wrap(_original: Any) -> Any:
+        def checked(self: _Passes, args: tuple[Any, ...]) -> list[Any]:  # noqa: ARG001  # that it does not look is the fault
+            from torch.utils import _pytree as pytree
+
+            return list(pytree.tree_leaves(args))
+
+        return checked
+
+    return _wrap_method("_checked", wrap)

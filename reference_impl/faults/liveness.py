@@ -1,0 +1,249 @@
+"""Graph classes that check their inputs' lives wrongly."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from reference_impl import CUDAGraph, operators
+from reference_impl.faults.fault import Faults, replaced
+from reference_impl.liveness import LivenessTracker, _Input
+
+FAULTS = Faults("class")
+
+
+@FAULTS.graph_class("liveness.dead-input")
+class NeverChecksLiveness(CUDAGraph):
+    """check_input_liveness is taken and forgotten."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        del check_input_liveness
+        super().capture_begin(pool, capture_error_mode, False)
+
+
+@FAULTS.graph_class("liveness.off-by-default")
+class AlwaysChecksLiveness(CUDAGraph):
+    """Dead inputs are an error though nobody asked for the check."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        del check_input_liveness
+        super().capture_begin(pool, capture_error_mode, True)
+
+
+@FAULTS.graph_class("liveness.nothing-launched")
+class ChecksLivenessTooLate(CUDAGraph):
+    """The dead input is reported after the work was launched."""
+
+    def replay(self) -> None:
+        tracker, self._holds.tracker = self._holds.tracker, None
+        try:
+            super().replay()
+        finally:
+            self._holds.tracker = tracker
+        if tracker is not None:
+            tracker.check(self._holds.pools)
+
+
+@FAULTS.graph_class("liveness.every-replay")
+class ChecksLivenessOnce(CUDAGraph):
+    """After one error the dead input is forgotten."""
+
+    def replay(self) -> None:
+        try:
+            super().replay()
+        except RuntimeError:
+            self._holds.tracker = None
+            raise
+
+
+@FAULTS.patch("liveness.keeps-nothing-alive", "liveness.dead-input")
+def tracker_keeps_inputs_alive() -> AbstractContextManager[Any]:
+    """The tracker holds the inputs that it watches, so that none ever dies."""
+
+    def wrap(original: Any) -> Any:
+        def note_input(self: LivenessTracker, tensor: torch.Tensor, operator: str) -> None:
+            self.__dict__.setdefault("_held", []).append(tensor)
+            original(self, tensor, operator)
+
+        return note_input
+
+    return replaced(LivenessTracker, "_note_input", wrap)
+
+
+@FAULTS.patch("liveness.tracks-lists")
+def tracker_overlooks_lists() -> AbstractContextManager[Any]:
+    """Tensors in lists, as cat and stack take them, are not tracked."""
+    return _tensors_of(lambda args, kwargs: [t for t in (*args, *kwargs.values()) if isinstance(t, torch.Tensor)])
+
+
+@FAULTS.patch("liveness.tracks-keywords", "liveness.tracks-destinations")
+def tracker_overlooks_keywords() -> AbstractContextManager[Any]:
+    """Tensors that are given by keyword, out= among them, are not tracked."""
+    original = operators.tensors_of
+    return _tensors_of(lambda args, _: list(original(args, {})))
+
+
+def _tensors_of(found: Any) -> AbstractContextManager[Any]:
+    """Let the tracker, and nobody else, see only what `found` gives."""
+
+    def wrap(original: Any) -> Any:
+        def dispatch(self: LivenessTracker, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            inside = {"on": True}
+            plain = self._note_input
+            seen = [id(tensor) for tensor in found(args, kwargs or {})]
+
+            def note(tensor: torch.Tensor, operator: str) -> None:
+                if not inside["on"] or id(tensor) in seen:
+                    plain(tensor, operator)
+
+            self._note_input = note  # type: ignore[method-assign]
+            try:
+                return original(self, func, types, args, kwargs)
+            finally:
+                del self._note_input  # type: ignore[method-assign]
+
+        return dispatch
+
+    return replaced(LivenessTracker, "__torch_dispatch__", wrap)
+
+
+@FAULTS.patch("liveness.one-of-several", "liveness.message")
+def tracker_watches_the_first_input_only() -> AbstractContextManager[Any]:
+    """Only the first input of a capture is watched."""
+
+    def wrap(original: Any) -> Any:
+        def note_input(self: LivenessTracker, tensor: torch.Tensor, operator: str) -> None:
+            if not self._inputs:
+                original(self, tensor, operator)
+
+        return note_input
+
+    return replaced(LivenessTracker, "_note_input", wrap)
+
+
+@FAULTS.patch("liveness.own-tensors")
+def tracker_takes_own_tensors_for_inputs() -> AbstractContextManager[Any]:
+    """Tensors that the capture made itself are watched like inputs, and reported when it lets them go."""
+
+    def nothing(_original: Any) -> Any:
+        def note(self: LivenessTracker, made: Any) -> None:
+            """What is made inside is not noted."""
+
+        return note
+
+    def everywhere(_original: Any) -> Any:
+        def within(address: int, ranges: Any) -> bool:  # noqa: ARG001  # that it does not look is the fault
+            return False
+
+        return within
+
+    from reference_impl import liveness
+    from reference_impl.faults.fault import together
+
+    return together(
+        replaced(LivenessTracker, "_note_made_inside", nothing), replaced(liveness, "_within", everywhere)
+    )
+
+
+@FAULTS.patch("liveness.resized-storage", "liveness.replaced-storage")
+def tracker_overlooks_moved_storage() -> AbstractContextManager[Any]:
+    """A storage that lives on at another address counts as alive."""
+
+    def wrap(_original: Any) -> Any:
+        def dead(self: _Input) -> bool:
+            return torch.UntypedStorage._new_with_weak_ptr(self.storage.cdata) is None
+
+        return dead
+
+    return replaced(_Input, "dead", wrap)
+
+
+@FAULTS.patch("liveness.pinned-inputs", "liveness.not-revived", "liveness.dead-input")
+def tracker_accepts_reused_memory() -> AbstractContextManager[Any]:
+    """A dead input counts as alive as soon as anything lies at its address again: addresses are compared, not storages."""
+
+    def wrap(original: Any) -> Any:
+        def dead(self: _Input) -> bool:
+            from reference_impl.chosen_device import device
+
+            allocator = getattr(device(), "allocator", None)
+            segment = None if allocator is None else allocator.segment_of(self.address)
+            blocks = () if segment is None else segment.blocks()
+            if any(block.address == self.address and block.requested for block in blocks):
+                return False
+            return bool(original(self))
+
+        return dead
+
+    return replaced(_Input, "dead", wrap)
+
+
+@FAULTS.graph_class("liveness.cleared-by-reset")
+class LivenessOutlivesReset(CUDAGraph):
+    """After reset() and a new capture, the inputs of the first capture are still demanded."""
+
+    _old: Any = None
+
+    def reset(self) -> None:
+        self._old = self._holds.tracker or self._old
+        super().reset()
+
+    def replay(self) -> None:
+        if self._old is not None and self._state not in ("empty", "capturing"):
+            self._old.check(self._holds.pools)
+        super().replay()
+
+
+@FAULTS.graph_class("liveness.each-graph")
+class LivenessOfTheNewestGraphOnly(CUDAGraph):
+    """Only the graph that captured last is checked: one tracker for the class."""
+
+    newest: Any = None
+
+    def capture_end(self) -> None:
+        super().capture_end()
+        LivenessOfTheNewestGraphOnly.newest = self._holds.tracker
+
+    def replay(self) -> None:
+        tracker = self._holds.tracker
+        self._holds.tracker = tracker if tracker is LivenessOfTheNewestGraphOnly.newest else None
+        try:
+            super().replay()
+        finally:
+            self._holds.tracker = tracker
+
+
+@FAULTS.graph_class("liveness.view-and-base", "liveness.kept-storage")
+class LivenessOfTensorsNotStorages(CUDAGraph):
+    """A tensor object that is gone counts as a dead input, though another one keeps its memory."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        super().capture_begin(pool, capture_error_mode, check_input_liveness)
+        tracker = self._holds.tracker
+        if tracker is None:
+            return
+        import weakref
+
+        watched: list[weakref.ref[torch.Tensor]] = []
+        plain, check = tracker._note_input, tracker.check
+
+        def note(tensor: torch.Tensor, operator: str) -> None:
+            if tensor.untyped_storage().data_ptr() not in tracker._made_inside:
+                watched.append(weakref.ref(tensor))
+            plain(tensor, operator)
+
+        def checked(pools: Any) -> None:
+            check(pools)
+            if any(reference() is None for reference in watched):
+                raise RuntimeError("replay(): dead tensor(s) among the graph's inputs")
+
+        tracker._note_input = note  # type: ignore[method-assign]
+        tracker.check = checked  # type: ignore[method-assign]

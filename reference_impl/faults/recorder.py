@@ -1,0 +1,630 @@
+"""Defects of the recorder and the replayer: what a captured operator reads, writes and draws when it runs again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from reference_impl import operators, recorder
+from reference_impl.faults.fault import Countdown, Faults, replaced
+from reference_impl.recorder import _Recording
+from reference_impl.software_sinks import SoftwareCapture
+
+FAULTS = Faults("recorder")
+
+Run = Callable[[], Any]
+
+
+def _rerun(changed: Callable[[Any, Any, Any, Any, Any], Run | None]) -> AbstractContextManager[Any]:
+    """Let ``changed(original, func, args, kwargs, outputs)`` make what a node runs; ``None`` leaves it as it is."""
+
+    def wrap(original: Any) -> Any:
+        def rerun(func: Any, args: Any, kwargs: Any, outputs: Any) -> Run:
+            run = changed(original, func, args, kwargs, outputs)
+            return original(func, args, kwargs, outputs) if run is None else run
+
+        return rerun
+
+    return replaced(operators, "rerun", wrap)
+
+
+def _nothing() -> None:
+    """Run no work."""
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return list(operators.tensors_of((value,), {}))
+
+
+def _named(func: Any, *names: str) -> bool:
+    return func.overloadpacket.__name__ in names
+
+
+# -- addresses and values -----------------------------------------------------------------------------------------------
+
+
+@FAULTS.patch("replay.reads-current-values", "replay.performs-work")
+def values_captured_not_addresses() -> AbstractContextManager[Any]:
+    """A node keeps copies of the values that its inputs had in the capture, and computes with those for ever."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not outputs:
+            return None
+        frozen = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.clone, (args, kwargs))
+        return original(func, *frozen, outputs)  # type: ignore[no-any-return]
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("replay.reads-current-values", "replay.rebound-names")
+def inputs_read_at_the_first_replay() -> AbstractContextManager[Any]:
+    """The first replay reads the inputs, and later ones go on with what it read."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not outputs or not _tensors(args):
+            return None
+        kept: list[Run] = []
+
+        def run() -> None:
+            if not kept:
+                frozen = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.clone, (args, kwargs))
+                kept.append(original(func, *frozen, outputs))
+            kept[0]()
+
+        return run
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.runs-nothing")
+def operators_run_while_captured() -> AbstractContextManager[Any]:
+    """Every operator runs once when it is captured, as well as in each replay."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        run: Run = original(func, args, kwargs, outputs)
+        with torch._C._DisableTorchDispatch():
+            run()
+        return run
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("replay.static-outputs", "replay.overwrites-outputs", "replay.performs-work")
+def outputs_written_elsewhere() -> AbstractContextManager[Any]:
+    """From the second replay on, results go to new memory and not to the tensors that the capture gave."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not outputs:
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+        done: list[int] = []
+
+        def once() -> None:
+            if not done:
+                run()
+            done.append(1)
+
+        return once
+
+    return _rerun(changed)
+
+
+# -- kinds of operators -------------------------------------------------------------------------------------------------
+
+
+@FAULTS.patch("capture.operators", "replay.performs-work")
+def in_place_operators_lost() -> AbstractContextManager[Any]:
+    """Operators that only write to their arguments are not recorded."""
+    return _rerun(lambda _, __, ___, ____, outputs: None if outputs else _nothing)
+
+
+@FAULTS.patch("capture.operators")
+def out_arguments_lost() -> AbstractContextManager[Any]:
+    """Operators with an out= argument write to memory of their own."""
+
+    def changed(_: Any, func: Any, __: Any, ___: Any, ____: Any) -> Run | None:
+        return _nothing if any(argument.is_out for argument in func._schema.arguments) else None
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.views", "replay.layouts")
+def view_offsets_lost() -> AbstractContextManager[Any]:
+    """A view that does not begin at its base's first element is read and written there all the same."""
+
+    def wrap(original: Any) -> Any:
+        def alias(self: _Recording, tensor: torch.Tensor) -> torch.Tensor:
+            made: torch.Tensor = original(self, tensor)
+            offset = tensor.storage_offset()
+            if offset:
+                made = made.as_strided(made.size(), made.stride(), made.storage_offset() - offset)
+            return made
+
+        return alias
+
+    return replaced(_Recording, "_alias", wrap)
+
+
+@FAULTS.patch("replay.layouts", "capture.views")
+def strides_lost() -> AbstractContextManager[Any]:
+    """Tensors that are not contiguous are taken as if they were."""
+
+    def wrap(original: Any) -> Any:
+        def alias(self: _Recording, tensor: torch.Tensor) -> torch.Tensor:
+            made: torch.Tensor = original(self, tensor)
+            if tensor.is_contiguous() or 0 in tensor.stride():
+                return made
+            plain = torch.empty(tensor.size(), device="meta").stride()
+            return made.as_strided(made.size(), plain, made.storage_offset())
+
+        return alias
+
+    return replaced(_Recording, "_alias", wrap)
+
+
+@FAULTS.patch("replay.layouts", "capture.views")
+def expanded_tensors_lost() -> AbstractContextManager[Any]:
+    """Of an expanded tensor only the first element is read, and the others count as zero."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not outputs or not any(0 in t.stride() and t.numel() > 1 for t in _tensors((args, kwargs))):
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+
+        def partly() -> None:
+            run()
+            for output in outputs:
+                output.view(-1)[1:].zero_() if output.is_contiguous() and output.numel() > 1 else None
+
+        return partly
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.operators")
+def lists_shortened() -> AbstractContextManager[Any]:
+    """Operators over lists of tensors handle all but the last of each list."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not func.overloadpacket.__name__.startswith("_foreach") or not isinstance(args[0], list | tuple):
+            return None
+        cut = [arg[:-1] if isinstance(arg, list | tuple) and len(arg) == len(args[0]) else arg for arg in args]
+        return original(func, tuple(cut), kwargs, outputs[:-1])  # type: ignore[no-any-return]
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.operators")
+def second_outputs_lost() -> AbstractContextManager[Any]:
+    """Of operators with several results only the first is written."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if len(outputs) < 2 or func.overloadpacket.__name__.startswith("_foreach"):
+            return None
+        scratch = [outputs[0], *(torch.empty_like(output) for output in outputs[1:])]
+        return original(func, args, kwargs, scratch)  # type: ignore[no-any-return]
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.factories")
+def factories_run_once() -> AbstractContextManager[Any]:
+    """Tensors that are made in the capture (zeros, ones, ranges) are filled by the first replay only."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        made = not _tensors((args, kwargs)) or _named(func, "zeros_like", "ones_like", "full_like")
+        filled = _named(func, "fill_", "zero_")
+        if not (made or filled):
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+        done: list[int] = []
+
+        def once() -> None:
+            if not done:
+                run()
+            done.append(1)
+
+        return once
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.library-operators")
+def products_accumulate() -> AbstractContextManager[Any]:
+    """Matrix products are added to what the last replay left: the workspace of the library is not cleared."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not outputs or not _named(func, "mm", "addmm", "bmm"):
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+        turns: list[torch.Tensor] = []
+
+        def adding() -> None:
+            run()
+            if turns:
+                outputs[0].add_(turns[0])
+            else:
+                turns.append(outputs[0].clone())
+
+        return adding
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.backward", "capture.gradient-memory")
+def gradients_accumulate() -> AbstractContextManager[Any]:
+    """The backward pass adds to what the last replay left in a gradient."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not outputs or torch._C._current_autograd_node() is None:
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+        sums: list[torch.Tensor] = []
+
+        def adding() -> None:
+            run()
+            if sums and outputs[0].dtype.is_floating_point:
+                outputs[0].add_(sums[0])
+            sums[:] = [outputs[0].clone()]
+
+        return adding
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("capture.custom-operator")
+def custom_operators_run_once() -> AbstractContextManager[Any]:
+    """A custom operator runs in the capture, as host code does, and its device work is not recorded."""
+
+    def changed(_: Any, func: Any, __: Any, ___: Any, ____: Any) -> Run | None:
+        return None if func.namespace in ("aten", "prims") else _nothing
+
+    def wrap(original: Any) -> Any:
+        def python_body(func: Any) -> Any:
+            body = original(func)
+            if body is None:
+                return None
+
+            @functools.wraps(body)
+            def eager(*args: Any, **kwargs: Any) -> Any:
+                with torch._C._DisableTorchDispatch():
+                    return body(*args, **kwargs)
+
+            return eager
+
+        return python_body
+
+    from reference_impl.faults.fault import together
+
+    return together(_rerun(changed), replaced(operators, "python_body", wrap))
+
+
+@FAULTS.patch("capture.operators", "capture.views")
+def copies_between_devices_buffers_lost() -> AbstractContextManager[Any]:
+    """copy_ from a tensor of another dtype is recorded as a copy of bytes."""
+
+    def changed(_: Any, func: Any, args: Any, ____: Any, _____: Any) -> Run | None:
+        if not _named(func, "copy_") or args[0].dtype == args[1].dtype:
+            return None
+
+        def bytes_only() -> None:
+            source = args[1].contiguous().view(torch.uint8).view(-1)
+            target = args[0].view(torch.uint8).view(-1) if args[0].is_contiguous() else None
+            if target is not None:
+                size = min(source.numel(), target.numel())
+                target[:size].copy_(source[:size])
+
+        return bytes_only
+
+    return _rerun(changed)
+
+
+# -- nodes --------------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.patch("replay.performs-work", "capture.operators")
+def last_operator_dropped() -> AbstractContextManager[Any]:
+    """An operator is recorded when the next one comes, so that the last of a capture is lost."""
+    waiting: dict[int, Any] = {}
+
+    def wrap(original: Any) -> Any:
+        def launch(self: SoftwareCapture, kernel: Any) -> None:
+            before = waiting.pop(id(self), None)
+            if before is not None:
+                original(self, before)
+            waiting[id(self)] = kernel
+
+        return launch
+
+    return replaced(SoftwareCapture, "launch", wrap)
+
+
+@FAULTS.patch("capture.operators", "replay.performs-work")
+def neighbours_exchanged() -> AbstractContextManager[Any]:
+    """Every second operator is recorded in front of the one before it."""
+    held: dict[int, Any] = {}
+
+    def wrap(original: Any) -> Any:
+        def launch(self: SoftwareCapture, kernel: Any) -> None:
+            turn = self.__dict__["_launches"] = self.__dict__.get("_launches", 0) + 1
+            if turn % 4 == 3:
+                held[id(self)] = kernel
+                return
+            original(self, kernel)
+            before = held.pop(id(self), None)
+            if before is not None:
+                original(self, before)
+
+        return launch
+
+    return replaced(SoftwareCapture, "launch", wrap)
+
+
+@FAULTS.patch("capture.operators", "replay.performs-work")
+def equal_operators_merged() -> AbstractContextManager[Any]:
+    """An operator that repeats the one before it, addresses and all, is taken for a duplicate and left out."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        key = (func, [(t.data_ptr(), t.numel()) for t in _tensors((args, kwargs))], bool(outputs))
+        if latest and latest[0] == key and not outputs:
+            return _nothing
+        latest[:] = [key]
+        return original(func, args, kwargs, outputs)  # type: ignore[no-any-return]
+
+    latest: list[Any] = []
+    return _rerun(changed)
+
+
+def _sometimes(every: int) -> AbstractContextManager[Any]:
+    countdown = Countdown(every)
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        run: Run = original(func, args, kwargs, outputs)
+
+        def mostly() -> None:
+            if not countdown.due():
+                run()
+
+        return mostly
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("replay.performs-work", "replay.reads-current-values")
+def one_node_in_nine_is_skipped() -> AbstractContextManager[Any]:
+    """One run of a node in nine, over all graphs, does nothing."""
+    return _sometimes(9)
+
+
+@FAULTS.patch("replay.interleaved-graphs", "replay.performs-work")
+def second_capture_is_empty() -> AbstractContextManager[Any]:
+    """The second capture of a process records nothing that runs: recording was switched off with the first."""
+    captures: list[int] = []
+
+    def wrap(original: Any) -> Any:
+        def launch(self: SoftwareCapture, kernel: Any) -> None:
+            import dataclasses
+
+            if id(self) not in captures:
+                captures.append(id(self))
+            second = captures.index(id(self)) % 2 == 1
+            original(self, dataclasses.replace(kernel, run=_nothing) if second else kernel)
+
+        return launch
+
+    return replaced(SoftwareCapture, "launch", wrap)
+
+
+# -- dtypes and sizes -----------------------------------------------------------------------------------------------------
+
+
+def _only_where(condition: Callable[[torch.Tensor], bool]) -> AbstractContextManager[Any]:
+    """Leave the second half of every output and target unwritten for which `condition` holds."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        written = outputs or operators.written_tensors(func, args, kwargs)
+        hit = [tensor for tensor in written if condition(tensor)]
+        if not hit:
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+
+        def half() -> None:
+            before = [tensor.clone() for tensor in hit]
+            run()
+            for tensor, old in zip(hit, before, strict=True):
+                flat = tensor.view(-1) if tensor.is_contiguous() else None
+                if flat is not None:
+                    flat[flat.numel() // 2 :].copy_(old.view(-1)[flat.numel() // 2 :])
+
+        return half
+
+    return _rerun(changed)
+
+
+@FAULTS.patch("replay.dtypes")
+def halves_written_to_the_half() -> AbstractContextManager[Any]:
+    """Of 16-bit floats the first half of the elements is written: elements are counted in words of four bytes."""
+    return _only_where(lambda tensor: tensor.dtype in (torch.float16, torch.bfloat16))
+
+
+@FAULTS.patch("replay.dtypes")
+def bytes_written_to_the_half() -> AbstractContextManager[Any]:
+    """Of bytes and booleans the first half of the elements is written."""
+    return _only_where(lambda tensor: tensor.dtype in (torch.bool, torch.uint8, torch.int8))
+
+
+@FAULTS.patch("replay.dtypes")
+def long_integers_cut() -> AbstractContextManager[Any]:
+    """64-bit integers lose what does not fit into 32 bits: the second half of the elements is not written."""
+    return _only_where(lambda tensor: tensor.dtype == torch.int64)
+
+
+@FAULTS.patch("replay.dtypes")
+def doubles_cut() -> AbstractContextManager[Any]:
+    """Of 64-bit floats the first half of the elements is written."""
+    return _only_where(lambda tensor: tensor.dtype == torch.float64)
+
+
+@FAULTS.patch("replay.dtypes")
+def complex_numbers_cut() -> AbstractContextManager[Any]:
+    """Of complex numbers the first half of the elements is written: they are counted as reals."""
+    return _only_where(lambda tensor: tensor.dtype.is_complex)
+
+
+@FAULTS.patch("replay.large-tensors")
+def large_tensors_cut() -> AbstractContextManager[Any]:
+    """Of tensors with more than 65535 elements the second half is not written: a launch grid that overflows."""
+    return _only_where(lambda tensor: tensor.numel() > 65535)
+
+
+@FAULTS.patch("replay.zero-size")
+def empty_tensors_refused() -> AbstractContextManager[Any]:
+    """An operator on a tensor without elements cannot be captured: a launch of zero blocks."""
+
+    def changed(_: Any, __: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if any(tensor.numel() == 0 for tensor in (*outputs, *_tensors((args, kwargs)))):
+            raise RuntimeError("invalid configuration argument")
+        return None
+
+    return _rerun(changed)
+
+
+# -- random numbers -------------------------------------------------------------------------------------------------------
+
+
+def _random(changed: Callable[[Run, list[int]], Run]) -> AbstractContextManager[Any]:
+    """Let ``changed(run, turns)`` be what nodes run that draw random numbers."""
+
+    def remade(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        if not operators.is_random(func):
+            return None
+        return changed(original(func, args, kwargs, outputs), [])
+
+    return _rerun(remade)
+
+
+@FAULTS.patch("replay.random-fresh")
+def random_state_frozen() -> AbstractContextManager[Any]:
+    """Every replay draws the same numbers: seed and offset are part of the recording."""
+
+    def changed(run: Run, _: list[int]) -> Run:
+        state = torch.get_rng_state()
+
+        def frozen() -> None:
+            torch.set_rng_state(state)
+            run()
+
+        return frozen
+
+    return _random(changed)
+
+
+@FAULTS.patch("replay.random-as-eager")
+def random_state_advanced_twice() -> AbstractContextManager[Any]:
+    """A replay advances the generator by twice what it used, so that no replay draws what eager work would."""
+
+    def changed(run: Run, _: list[int]) -> Run:
+        def twice() -> None:
+            run()
+            run()
+
+        return twice
+
+    return _random(changed)
+
+
+@FAULTS.patch("replay.random-as-eager")
+def random_state_put_back() -> AbstractContextManager[Any]:
+    """A replay leaves the generator as it found it, so that eager work behind it draws the same numbers again."""
+
+    def changed(run: Run, turns: list[int]) -> Run:
+        def put_back() -> None:
+            state = torch.get_rng_state()
+            for _ in range(len(turns) + 1):
+                run()
+            turns.append(1)
+            torch.set_rng_state(state)
+
+        return put_back
+
+    return _random(changed)
+
+
+@FAULTS.patch("replay.random-reseed")
+def seed_kept_from_the_capture() -> AbstractContextManager[Any]:
+    """Seeding between replays has no effect: each graph carries a generator state of its own along."""
+
+    def changed(run: Run, _: list[int]) -> Run:
+        own = [torch.get_rng_state()]
+
+        def with_own() -> None:
+            outside = torch.get_rng_state()
+            torch.set_rng_state(own[0])
+            run()
+            own[0] = torch.get_rng_state()
+            torch.set_rng_state(outside)
+
+        return with_own
+
+    return _random(changed)
+
+
+@FAULTS.patch("replay.random-fresh", "replay.random-as-eager")
+def second_draw_repeats_the_first() -> AbstractContextManager[Any]:
+    """All draws of one replay begin at the same offset."""
+
+    def changed(run: Run, _: list[int]) -> Run:
+        def repeated() -> None:
+            state = torch.get_rng_state()
+            run()
+            after.append(torch.get_rng_state())
+            torch.set_rng_state(state)
+
+        return repeated
+
+    after: list[Any] = []
+    return _random(changed)
+
+
+# -- the user's memory ----------------------------------------------------------------------------------------------------
+
+
+@FAULTS.patch("liveness.off-by-default", "liveness.frees-input-memory")
+def capture_keeps_inputs_alive() -> AbstractContextManager[Any]:
+    """A capture holds every tensor that it reads, so that memory which the user gave up stays taken."""
+
+    def wrap(original: Any) -> Any:
+        def init(self: _Recording, sink: Any, func: Any, args: Any, kwargs: Any) -> None:
+            original(self, sink, func, args, kwargs)
+            _HELD.extend(tensor.untyped_storage() for tensor in _tensors((args, kwargs)))
+
+        return init
+
+    return replaced(recorder._Recording, "__init__", wrap)
+
+
+_HELD: list[Any] = []
+
+
+@FAULTS.patch("replay.touches-nothing-else")
+def replay_scribbles() -> AbstractContextManager[Any]:
+    """Each node with a large enough output writes one element too many in front of it, in its own pool."""
+
+    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
+        inputs = [tensor for tensor in _tensors((args, kwargs)) if tensor.numel() and tensor.is_floating_point()]
+        if not outputs or not inputs:
+            return None
+        run: Run = original(func, args, kwargs, outputs)
+
+        def scribbling() -> None:
+            run()
+            if inputs[0].is_contiguous():
+                inputs[0].view(-1)[-1:].add_(1)
+
+        return scribbling
+
+    return _rerun(changed)

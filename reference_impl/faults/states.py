@@ -1,0 +1,568 @@
+"""Graph classes whose states are wrong: what a capture is, what a replay does, which calls are refused."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from reference_impl import CUDAGraph
+from reference_impl.accelerator import Graph
+from reference_impl.core import GraphCore
+from reference_impl.errors import GraphError
+from reference_impl.faults.fault import Faults
+from reference_impl.topology import nodes_of
+from reference_impl.xpu import XPUGraph
+
+FAULTS = Faults("class")
+
+
+# -- capture ----------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("capture.runs-nothing")
+class RunsAtCaptureEnd(CUDAGraph):
+    """The captured work runs once when the capture ends, as if capturing were a first execution."""
+
+    def capture_end(self) -> None:
+        super().capture_end()
+        self.replay()
+
+
+@FAULTS.graph_class("capture.operators", "replay.performs-work")
+class ForgetsTheLastNode(CUDAGraph):
+    """Whatever was captured last is not in the graph: the recording is cut off one node early."""
+
+    def capture_end(self) -> None:
+        self._end("capture_end()")
+        for node in nodes_of(self._device.runtime, self._holds.template)[-1:]:
+            self._device.runtime.cudaGraphDestroyNode(node)
+        self.capture_end_post()
+
+
+@FAULTS.graph_class("capture.default-stream-refused")
+class TakesTheDefaultStream(CUDAGraph):
+    """A capture on the default stream is moved to a hidden side stream instead of being refused; work misses it."""
+
+    def _require_capturable(self, call: str, stream: Any) -> None:
+        if stream.cuda_stream == self._device.default_stream().cuda_stream:
+            self._device.set_stream(self._device.new_stream())
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        stream = self._device.current_stream()
+        self._require_capturable(call, stream)
+        super()._begin(call, pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("capture.end-on-same-stream")
+class EndsOnAnyStream(CUDAGraph):
+    """The capture ends although another stream is current."""
+
+    def capture_end(self) -> None:
+        here = self._device.current_stream()
+        if self._holds.capture is not None:
+            self._device.set_stream(self._holds.capture.stream)
+        try:
+            super().capture_end()
+        finally:
+            self._device.set_stream(here)
+
+
+@FAULTS.graph_class("capture.wrong-end-recoverable")
+class WrongEndDropsTheCapture(CUDAGraph):
+    """Ending on the wrong stream is refused, but the capture underway is thrown away with the refusal."""
+
+    def capture_end(self) -> None:
+        try:
+            super().capture_end()
+        except GraphError:
+            if self._holds.capture is not None:
+                self._holds.abandon_capture()
+            raise
+
+
+@FAULTS.graph_class("capture.empty-replays")
+class RefusesAnEmptyCapture(CUDAGraph):
+    """A capture without work is an error when it ends."""
+
+    def _captured(self) -> None:
+        if not nodes_of(self._device.runtime, self._holds.template):
+            self.reset()
+            raise GraphError("capture_end(): nothing was captured")
+        super()._captured()
+
+
+# -- replay -----------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("replay.performs-work")
+class ReplaysTwice(CUDAGraph):
+    """One replay does the work twice: an instantiation that uploads by launching."""
+
+    def replay(self) -> None:
+        super().replay()
+        super().replay()
+
+
+@FAULTS.graph_class("replay.performs-work", "replay.reads-current-values")
+class ReplaysOnlyOnce(CUDAGraph):
+    """From the second replay on, nothing happens."""
+
+    def replay(self) -> None:
+        if not self.__dict__.setdefault("_replayed_before", False):
+            super().replay()
+            self._replayed_before = True
+
+
+@FAULTS.graph_class("replay.performs-work", "replay.reads-current-values")
+class SkipsEveryThirdReplay(CUDAGraph):
+    """Two replays work, the third does nothing, and so on: a ring of launch slots with one that is never filled."""
+
+    def replay(self) -> None:
+        self._turn = self.__dict__.get("_turn", 0) + 1
+        if self._turn % 3 or self._state in ("empty", "capturing"):
+            super().replay()
+
+
+@FAULTS.graph_class("replay.before-capture-refused", "misuse.replay-needs-capture")
+class ReplaysNothingSilently(CUDAGraph):
+    """A replay without a capture is no error."""
+
+    def replay(self) -> None:
+        if self._state not in ("empty", "capturing"):
+            super().replay()
+
+
+@FAULTS.graph_class("replay.interleaved-graphs")
+class ReplaysTheNewestGraph(CUDAGraph):
+    """Whichever graph is replayed, the one that was captured last runs: a current executable held by the class."""
+
+    newest: ClassVar[int | None] = None
+
+    def capture_end(self) -> None:
+        super().capture_end()
+        if self._holds.exec is not None:
+            ReplaysTheNewestGraph.newest = self._holds.exec
+
+    def _launch(self, call: str) -> None:
+        own, self._holds.exec = self._holds.exec, ReplaysTheNewestGraph.newest or self._holds.exec
+        try:
+            super()._launch(call)
+        except RuntimeError:
+            self._holds.exec = own
+            super()._launch(call)
+        finally:
+            self._holds.exec = own
+
+
+@FAULTS.graph_class("replay.any-stream", "replay.ordered-on-stream", implementation="reference.asynchronous")
+class ReplaysOnItsCaptureStream(CUDAGraph):
+    """Replays go to the stream of the capture, whichever stream is current."""
+
+    def capture_end(self) -> None:
+        self._captured_on = None if self._holds.capture is None else self._holds.capture.stream
+        super().capture_end()
+
+    def _launch(self, call: str) -> None:
+        here = self._device.current_stream()
+        self._device.set_stream(self._captured_on or here)
+        try:
+            super()._launch(call)
+        finally:
+            self._device.set_stream(here)
+
+
+@FAULTS.graph_class("reinstantiation.in-any-thread")
+class ReplaysInItsOwnThreadOnly(CUDAGraph):
+    """A replay from a thread other than the capturing one is taken and forgotten: state that is thread-local."""
+
+    def capture_end(self) -> None:
+        super().capture_end()
+        self._home = threading.get_ident()
+
+    def replay(self) -> None:
+        if self._state in ("empty", "capturing") or self._home == threading.get_ident():
+            super().replay()
+
+
+@FAULTS.graph_class("replay.after-reset-refused", "reset.replay-refused")
+class ReplaysAfterReset(CUDAGraph):
+    """After reset() a replay does nothing instead of being refused."""
+
+    _was_reset = False
+
+    def reset(self) -> None:
+        self._was_reset = self._was_reset or self._state not in ("empty", "capturing")
+        super().reset()
+
+    def replay(self) -> None:
+        if not (self._was_reset and self._state == "empty"):
+            super().replay()
+
+
+@FAULTS.graph_class("misuse.begin-twice", "misuse.capture-survives-second-begin")
+class SecondBeginRestarts(CUDAGraph):
+    """capture_begin during a capture silently begins anew and loses what was recorded."""
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        if self._holds.capture is not None:
+            self._holds.abandon_capture()
+            self._holds.release_pools()
+        super()._begin(call, pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("misuse.end-without-begin")
+class StrayEndIgnored(CUDAGraph):
+    """capture_end without a capture does nothing."""
+
+    def capture_end(self) -> None:
+        if self._state == "capturing":
+            super().capture_end()
+
+
+@FAULTS.graph_class("misuse.graph-survives-second-end", "misuse.end-twice")
+class SecondEndDropsTheGraph(CUDAGraph):
+    """A second capture_end is refused, and takes the finished graph with it."""
+
+    def capture_end(self) -> None:
+        finished = self._state in ("captured", "instantiated", "ready")
+        try:
+            super().capture_end()
+        except GraphError:
+            if finished:
+                self.reset()
+            raise
+
+
+@FAULTS.graph_class("misuse.begin-on-captured-graph")
+class BeginOnACapturedGraphIgnored(CUDAGraph):
+    """capture_begin on a graph that holds a capture does nothing, so the new work runs eagerly and is lost."""
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        if self._state in ("empty", "capturing"):
+            super()._begin(call, pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("misuse.new-graph-survives-refused-call")
+class RefusalSpoilsANewGraph(CUDAGraph):
+    """After a refused replay the graph can never capture."""
+
+    _spoilt = False
+
+    def replay(self) -> None:
+        self._spoilt = self._spoilt or self._state == "empty"
+        super().replay()
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        if self._spoilt:
+            raise GraphError(f"{call}: this graph was used wrongly before")
+        super()._begin(call, pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("misuse.capture-survives-refused-call")
+class RefusedReplayEndsTheCapture(CUDAGraph):
+    """replay() during the capture is refused, and the capture is gone."""
+
+    def replay(self) -> None:
+        if self._state == "capturing":
+            self._holds.release()
+        super().replay()
+
+
+@FAULTS.graph_class("misuse.messages")
+class SaysNothing(CUDAGraph):
+    """Every refusal has an empty message."""
+
+    def _refuse(self, call: str, remedy: str) -> GraphError:
+        super()._refuse(call, remedy)
+        return GraphError
+
+
+# -- keep_graph -------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("keep-graph.true-template-kept", "keep-graph.true-explicit-instantiate")
+class IgnoresKeepGraph(CUDAGraph):
+    """keep_graph=True is taken and forgotten."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        del keep_graph
+        super().__init__(False)
+
+
+@FAULTS.graph_class("keep-graph.false-template-destroyed", "keep-graph.false-instantiate-refused")
+class AlwaysKeeps(CUDAGraph):
+    """keep_graph=False is taken and forgotten."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        del keep_graph
+        super().__init__(True)
+
+
+@FAULTS.graph_class("keep-graph.default-is-false", "keep-graph.default-is-false-instantiate")
+class KeepsByDefault(CUDAGraph):
+    """The template is kept unless keep_graph=False is said."""
+
+    def __init__(self, keep_graph: bool = True) -> None:
+        super().__init__(keep_graph)
+
+
+@FAULTS.graph_class("keep-graph.true-no-executable-at-capture-end")
+class InstantiatesEagerly(CUDAGraph):
+    """capture_end makes the executable even with keep_graph=True, before the template can be edited."""
+
+    def capture_end(self) -> None:
+        super().capture_end()
+        if self._keep_graph:
+            self.instantiate()
+
+
+@FAULTS.graph_class("keep-graph.false-instantiate-refused", "keep-graph.refused-before-capture")
+class LetsAnyoneInstantiate(CUDAGraph):
+    """instantiate() does nothing instead of refusing when there is no template."""
+
+    def instantiate(self) -> None:
+        if self._keep_graph:
+            super().instantiate()
+
+
+@FAULTS.graph_class("keep-graph.true-first-replay-instantiates")
+class FirstReplayOnlyInstantiates(CUDAGraph):
+    """The replay that has to make the executable does not launch it."""
+
+    def replay(self) -> None:
+        if self._state == "captured":
+            self.instantiate()
+        else:
+            super().replay()
+
+
+@FAULTS.graph_class("keep-graph.true-first-replay-instantiates")
+class LazyReplayRefused(CUDAGraph):
+    """A kept graph has to be instantiated by hand before it replays."""
+
+    def replay(self) -> None:
+        if self._state == "captured":
+            raise self._refuse("replay()", "call instantiate() first")
+        super().replay()
+
+
+@FAULTS.graph_class("keep-graph.instantiate-runs-nothing")
+class InstantiateLaunches(CUDAGraph):
+    """instantiate() runs the work once, to warm the executable up."""
+
+    def instantiate(self) -> None:
+        super().instantiate()
+        self._launch("instantiate()")
+
+
+@FAULTS.graph_class("reinstantiation.fresh-executable", "reinstantiation.edit-shown-after-instantiate")
+class InstantiatesOnce(CUDAGraph):
+    """A second instantiate() keeps the old executable."""
+
+    def instantiate(self) -> None:
+        if self._holds.exec is None:
+            super().instantiate()
+
+
+@FAULTS.graph_class("reinstantiation.edit-hidden-until-instantiate", "keep-graph.true-only-first-replay-instantiates")
+class InstantiatesAtEveryReplay(CUDAGraph):
+    """Edits of the template show without instantiate()."""
+
+    def replay(self) -> None:
+        if self._state == "instantiated":
+            self.instantiate()
+        super().replay()
+
+
+@FAULTS.graph_class("reinstantiation.template-survives", "keep-graph.template-survives-instantiate")
+class InstantiateDropsTheTemplate(CUDAGraph):
+    """instantiate() destroys the template, as capture_end does for graphs that are not kept."""
+
+    def instantiate(self) -> None:
+        super().instantiate()
+        self._drop_template()
+
+
+@FAULTS.graph_class("keep-graph.template-survives-replay")
+class ReplayDropsTheTemplate(CUDAGraph):
+    """The first replay of a kept graph destroys its template."""
+
+    def replay(self) -> None:
+        super().replay()
+        if self._holds.template is not None:
+            self._drop_template()
+
+
+@FAULTS.graph_class("reinstantiation.failure-keeps-executable")
+class FailedInstantiateLosesTheOldExecutable(CUDAGraph):
+    """instantiate() destroys the old executable before it tries to make the new one, and may end with neither."""
+
+    def instantiate(self) -> None:
+        if self._holds.template is not None and self._holds.exec is not None:
+            self._device.runtime.cudaGraphExecDestroy(self._holds.exec)
+            self._holds.exec = None
+        super().instantiate()
+
+
+@FAULTS.graph_class("reset.recapture")
+class RecaptureAppends(CUDAGraph):
+    """What was captured before reset() runs again in front of the next capture."""
+
+    def reset(self) -> None:
+        if self._holds.exec is not None:
+            self._before, self._holds.exec = self._holds.exec, None
+        super().reset()
+
+    def _launch(self, call: str) -> None:
+        own = self._holds.exec
+        earlier = self.__dict__.get("_before")
+        if earlier is not None:
+            self._holds.exec = earlier
+            with contextlib.suppress(RuntimeError):
+                super()._launch(call)
+        self._holds.exec = own
+        super()._launch(call)
+
+
+# -- the other faces --------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("replay.performs-work", "replay.reads-current-values", implementation="reference.xpu")
+class XpuReplaysOnce(XPUGraph):
+    """From the second replay on, nothing happens: a command graph that was not made updatable."""
+
+    def replay(self) -> None:
+        if not self.__dict__.setdefault("_replayed_before", False):
+            super().replay()
+            self._replayed_before = True
+
+
+@FAULTS.graph_class("xpu.template-needs-keep-graph", implementation="reference.xpu")
+class XpuHandsOutADebugTemplate(XPUGraph):
+    """The template that is kept for dumping is handed out although keep_graph is false."""
+
+    def _kept_template(self, call: str) -> int:
+        return self._raw_template(call)
+
+
+@FAULTS.graph_class("xpu.executable-in-debug-mode", implementation="reference.xpu")
+class XpuDebugModeDefersInstantiation(XPUGraph):
+    """enable_debug_mode() acts like keep_graph=True: capture_end makes no executable."""
+
+    def enable_debug_mode(self) -> None:
+        super().enable_debug_mode()
+        self._deferring = True
+
+    def capture_end(self) -> None:
+        keep, self._keep_graph = self._keep_graph, self._keep_graph or self.__dict__.get("_deferring", False)
+        try:
+            super().capture_end()
+        finally:
+            self._keep_graph = keep
+
+
+@FAULTS.graph_class("keep-graph.true-template-kept", "reset.keeps-mode", implementation="reference.xpu")
+class XpuIgnoresKeepGraph(XPUGraph):
+    """keep_graph=True is taken and forgotten."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        del keep_graph
+        super().__init__(False)
+
+
+@FAULTS.graph_class("accelerator.stream-at-begin", implementation="reference.accelerator")
+class AcceleratorCapturesOnItsFirstStream(Graph):
+    """The stream that was current at construction captures, whichever is current at capture_begin."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(keep_graph, pool=pool, capture_error_mode=capture_error_mode)
+        self._first = self._device.current_stream()
+
+    @contextlib.contextmanager
+    def _on_the_first_stream(self) -> Iterator[None]:
+        here = self._device.current_stream()
+        if self._first.cuda_stream != self._device.default_stream().cuda_stream:
+            self._device.set_stream(self._first)
+        try:
+            yield
+        finally:
+            self._device.set_stream(here)
+
+    def capture_begin(self) -> None:
+        with self._on_the_first_stream():
+            super().capture_begin()
+
+    def capture_end(self) -> None:
+        with self._on_the_first_stream():
+            super().capture_end()
+
+
+@FAULTS.graph_class("capture.pool-token-given", implementation="reference.accelerator")
+class AcceleratorIgnoresItsPool(Graph):
+    """The pool of the constructor is taken and forgotten."""
+
+    def capture_begin(self) -> None:
+        pool, self.graph_pool = self.graph_pool, None
+        try:
+            super().capture_begin()
+        finally:
+            self.graph_pool = pool
+
+
+@FAULTS.graph_class("accelerator.settings-last", implementation="reference.accelerator")
+class AcceleratorSettingsLastOnce(Graph):
+    """Pool and mode hold for the first capture only; after reset() the graph has a pool of its own."""
+
+    def reset(self) -> None:
+        super().reset()
+        self.graph_pool = None
+
+
+@FAULTS.graph_class("context-manager.mode-argument", "error-modes.unknown-refused", implementation="reference.accelerator")
+class AcceleratorTakesAnyMode(Graph):
+    """An unknown error mode counts as the default."""
+
+    def capture_begin(self) -> None:
+        if self.capture_error_mode not in self._modes:
+            self.capture_error_mode = "default"
+        super().capture_begin()
+
+
+@FAULTS.graph_class("accelerator.constructor-begins-nothing", implementation="reference.accelerator")
+class AcceleratorBeginsWhenConstructed(Graph):
+    """Constructing the graph with a stream current begins the capture already."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(keep_graph, pool=pool, capture_error_mode=capture_error_mode)
+        with contextlib.suppress(RuntimeError, ValueError, TypeError):
+            super().capture_begin()
+
+    def capture_begin(self) -> None:
+        if self._state != "capturing":
+            super().capture_begin()
+
+
+@FAULTS.graph_class("accelerator.several-blocks", "reset.recapture", implementation="reference.accelerator")
+class AcceleratorEntersOnce(Graph):
+    """The graph can be used in one with statement only, also after reset()."""
+
+    _entered = False
+
+    def __enter__(self) -> None:
+        if self._entered:
+            raise self._refuse("with graph:", "it was entered before")
+        super().__enter__()
+        self._entered = True
+
+
+@FAULTS.graph_class("accelerator.block-in-block-harmless", implementation="reference.accelerator")
+class AcceleratorInnerBlockEndsTheOuter(Graph):
+    """Entering the graph inside its own block is refused, and ends the outer capture."""
+
+    def __enter__(self) -> None:
+        if self._state == "capturing":
+            self.reset()
+            raise GraphCore._refuse(self, "with graph:", "it is capturing already")
+        super().__enter__()

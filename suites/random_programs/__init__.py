@@ -1,0 +1,1 @@
+"""Programs that nobody wrote: eager and replayed, they give the same bits."""

@@ -1,0 +1,251 @@
+"""Programs drawn by hypothesis.  Each call is tried on tensors without contents, and left out where torch refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+
+from suites.random_programs.program import Argument, Call, Capture, Fork, Free, Here, Input, Instruction, Name, Program
+
+DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.bfloat16)
+SHAPES = ((3, 5), (5, 3), (5,), (37,))
+#: Shapes, strides and types alone.  No implementation has a hand in these.
+META = torch.device("meta")
+
+#: Operators that give the same bits on any path through a kernel: exact, or rounded as IEEE 754 says.
+BINARY = ("add", "mul", "sub", "maximum", "minimum", "lt", "eq", "logical_xor")
+UNARY = ("neg", "abs", "relu", "square", "clone", "logical_not")
+#: Operators that devices do not have for booleans, which tensors without contents do not tell.
+NUMBERS_ONLY = ("neg", "abs", "relu", "square", "mm", "sub", ".neg_", ".clamp_", ".sub_")
+VIEWS = ("t", "narrow", "select", "unsqueeze", "expand", "flatten")
+REDUCTIONS = ("sum", "amax", "cumsum")
+IN_PLACE = ("add_", "mul_", "sub_", "copy_", "maximum_out", "neg_", "fill_", "clamp_", "masked_fill_")
+KINDS = ("binary", "in-place", "view", "out", "unary", "scalar", "reduction", "factory", "where", "cast", "mm", "cat", "two")
+
+NUMBER = st.integers(0, 7)
+SMALL = st.sampled_from([2, 3, -1, 5])
+
+
+class Drawing:
+    """A program under construction, and host tensors that its calls have been tried on."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self.draw = draw
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.count = 0
+        #: Names that a call may read, and those among them that it may write.
+        self.readable: Sequence[str] = ()
+        self.writable: Sequence[str] = ()
+
+    def fresh(self) -> str:
+        """A name that nothing has yet."""
+        self.count += 1
+        return f"t{self.count}"
+
+    def pick(self, names: Sequence[str]) -> str:
+        """One of `names`, the latest most easily."""
+        return names[-1 - self.draw(NUMBER) % len(names)]
+
+    def call(self) -> Call | None:
+        """One call that torch takes, or ``None``."""
+        kind = self.draw(st.sampled_from(KINDS))
+        drawn: Call | None = getattr(self, "_" + kind.replace("-", "_"))(self.pick(self.readable))
+        if drawn is None:
+            return None
+        if drawn.function in NUMBERS_ONLY and any(
+            self.tensors[entry.name].dtype is torch.bool for entry in drawn.arguments if isinstance(entry, Name)
+        ):
+            return None
+        try:
+            drawn.run(self.tensors, META)
+        except (RuntimeError, IndexError, TypeError):
+            for name in drawn.targets:
+                self.tensors.pop(name, None)
+            return None
+        if any(self.tensors[name].numel() == 0 or self.tensors[name].dim() > 3 for name in drawn.targets):
+            for name in drawn.targets:
+                del self.tensors[name]
+            return None
+        return drawn
+
+    def _new(self, function: str, *arguments: Argument, **settings: Argument) -> Call:
+        return Call((self.fresh(),), function, arguments, tuple(settings.items()))
+
+    def _binary(self, first: str) -> Call:
+        return self._new(self.draw(st.sampled_from(BINARY)), Name(first), Name(self.pick(self.readable)))
+
+    def _unary(self, first: str) -> Call:
+        return self._new(self.draw(st.sampled_from(UNARY)), Name(first))
+
+    def _scalar(self, first: str) -> Call:
+        return self._new(self.draw(st.sampled_from(("add", "mul"))), Name(first), self.draw(SMALL))
+
+    def _reduction(self, first: str) -> Call:
+        return self._new(self.draw(st.sampled_from(REDUCTIONS)), Name(first), dim=0)
+
+    def _where(self, first: str) -> Call | None:
+        masks = [name for name in self.readable if self.tensors[name].dtype is torch.bool]
+        if not masks:
+            return None
+        return self._new("where", Name(self.pick(masks)), Name(first), Name(self.pick(self.readable)))
+
+    def _factory(self, _first: str) -> Call:
+        shape = self.draw(st.sampled_from(SHAPES))
+        dtype = self.draw(st.sampled_from(DTYPES))
+        value = self.draw(SMALL)
+        return self._new("full", shape, bool(value > 2) if dtype is torch.bool else value, dtype=dtype, device=Here())
+
+    def _cast(self, first: str) -> Call | None:
+        now, then = self.tensors[first].dtype, self.draw(st.sampled_from(DTYPES))
+        # What a float out of an integer's range becomes is left open by every device.
+        if now.is_floating_point and not (then.is_floating_point or then is torch.bool):
+            return None
+        return self._new(".to", Name(first), then)
+
+    def _mm(self, first: str) -> Call:
+        return self._new("mm", Name(first), Name(self.pick(self.readable)))
+
+    def _cat(self, first: str) -> Call:
+        return self._new("cat", (Name(first), Name(self.pick(self.readable))), dim=0)
+
+    def _two(self, first: str) -> Call:
+        return Call((self.fresh(), self.fresh()), "aminmax", (Name(first),), (("dim", 0),))
+
+    def _view(self, first: str) -> Call:
+        kind, tensor = self.draw(st.sampled_from(VIEWS)), self.tensors[first]
+        arguments: dict[str, tuple[Argument, ...]] = {
+            "narrow": (0, 1, max(1, tensor.shape[0] - 2) if tensor.dim() else 1),
+            "select": (-1, 1),
+            "unsqueeze": (0,),
+            "expand": (2, *tensor.shape),
+        }
+        return self._new("." + kind, Name(first), *arguments.get(kind, ()))
+
+    def _apart(self, target: str) -> list[str]:
+        """The readable tensors that share no memory with `target`."""
+        where = _storage(self.tensors[target])
+        return [name for name in self.readable if _storage(self.tensors[name]) != where]
+
+    def _target(self) -> str | None:
+        solid = [name for name in self.writable if 0 not in self.tensors[name].stride()]
+        return self.pick(solid) if solid else None
+
+    def _in_place(self, _first: str) -> Call | None:
+        target = self._target()
+        others = self._apart(target) if target is not None else []
+        if target is None or not others:
+            return None
+        kind, number = self.draw(st.sampled_from(IN_PLACE)), self.draw(SMALL)
+        other = self.pick(others)
+        if _narrows(self.tensors[other], self.tensors[target]):
+            kind = "neg_"
+        if kind == "maximum_out":
+            return Call((), "maximum", (Name(target), Name(other)), (("out", Name(target)),))
+        arguments: dict[str, tuple[Argument, ...]] = {
+            "neg_": (),
+            "fill_": (number > 2 if self.tensors[target].dtype is torch.bool else number,),
+            "clamp_": (-3, 4),
+            "masked_fill_": (Name(other), number),
+        }
+        return Call((), "." + kind, (Name(target), *arguments.get(kind, (Name(other),))))
+
+    def _out(self, _first: str) -> Call | None:
+        target = self._target()
+        others = self._apart(target) if target is not None else []
+        fit = [name for name in others if target and self.tensors[name].shape == self.tensors[target].shape]
+        if target is None or not fit:
+            return None
+        first, second = self.pick(fit), self.pick(fit)
+        if any(_narrows(self.tensors[name], self.tensors[target]) for name in (first, second)):
+            return None
+        function = self.draw(st.sampled_from(("add", "mul", "sub", "maximum")))
+        return Call((), function, (Name(first), Name(second)), (("out", Name(target)),))
+
+    # -- bodies -------------------------------------------------------------------------------------------------------
+
+    def body(self, longest: int, *, forks: bool) -> tuple[Instruction, ...]:
+        """Instructions of one capture."""
+        items: list[Instruction] = []
+        own: list[str] = []
+        for _ in range(self.draw(st.integers(1, longest))):
+            self.readable = self.writable = [*self.tensors]
+            what = self.draw(NUMBER)
+            if what == 7 and own:
+                name = own.pop(self.draw(NUMBER) % len(own))
+                del self.tensors[name]
+                items.append(Free(name))
+            elif what >= 5 and forks:
+                items.append(self._fork())
+            else:
+                drawn = self.call()
+                if drawn is not None:
+                    items.append(drawn)
+                    own += drawn.targets
+        return tuple(items)
+
+    def _fork(self) -> Fork:
+        known = [*self.tensors]
+        storages = list(dict.fromkeys(_storage(self.tensors[name]) for name in known))
+        # A branch writes only memory that no other branch touches.
+        owner = {storage: self.draw(st.integers(0, 2)) for storage in storages}
+        branches: list[tuple[Call, ...]] = []
+        for number in (0, 1):
+            mine = [name for name in known if owner[_storage(self.tensors[name])] == number]
+            shared = [name for name in known if owner[_storage(self.tensors[name])] == 2]
+            calls: list[Call] = []
+            for _ in range(self.draw(st.integers(1, 3))):
+                self.readable, self.writable = [*shared, *mine], mine
+                if not self.readable:
+                    break
+                drawn = self.call()
+                if drawn is not None:
+                    calls.append(drawn)
+                    # A view of shared memory may be read, and not written.
+                    for name in drawn.targets:
+                        (shared if owner.get(_storage(self.tensors[name]), number) == 2 else mine).append(name)
+            branches.append(tuple(calls))
+        return Fork(tuple(branches))
+
+
+@st.composite
+def programs(draw: Any, *, captures: int = 1, longest: int = 10, forks: bool = False, pools: bool = False) -> Program:
+    """A program of up to `captures` captures."""
+    drawing = Drawing(draw)
+    inputs = tuple(
+        Input(
+            f"x{number}",
+            draw(st.sampled_from(DTYPES)),
+            shape := draw(st.sampled_from(SHAPES)),
+            transposed=draw(st.booleans()) and len(shape) > 1,
+            seed=draw(NUMBER),
+        )
+        for number in range(draw(st.integers(1, 3)))
+    )
+    for entry in inputs:
+        drawing.tensors[entry.name] = entry.make(
+            entry.seed, lambda values, dtype: torch.empty(_shape(values), dtype=dtype, device=META)
+        )
+    made = []
+    for _ in range(draw(st.integers(1, captures))):
+        body = drawing.body(longest, forks=forks)
+        made.append(Capture(body, draw(st.sampled_from([0, 1, None])) if pools else None))
+    rounds = tuple(
+        tuple((entry.name, draw(NUMBER)) for entry in inputs if draw(st.booleans()))
+        for _ in range(draw(st.integers(3, 4)))
+    )
+    return Program(inputs, tuple(made), rounds)
+
+
+def _shape(values: list[Any]) -> tuple[int, ...]:
+    return (len(values), len(values[0])) if isinstance(values[0], list) else (len(values),)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata  # noqa: SLF001  # storages without contents have no address
+
+
+def _narrows(source: torch.Tensor, target: torch.Tensor) -> bool:
+    return source.is_floating_point() and not target.is_floating_point()

@@ -1,0 +1,31 @@
+"""Drawn programs, replayed at least three times, against the same programs run eagerly."""
+
+from __future__ import annotations
+
+from conformance.adapter import Adapter
+from conformance.registry import requirement
+from suites.random_programs.running import hold
+
+
+@requirement("random-programs.one-capture")
+def test_one_capture(impl: Adapter) -> None:
+    """Operators, views, in-place and out= calls, and memory freed and used again, on one stream."""
+    hold(impl, 50)
+
+
+@requirement("random-programs.fork-join")
+def test_fork_join(impl: Adapter) -> None:
+    """The same, with branches on other streams."""
+    hold(impl, 40, forks=True)
+
+
+@requirement("random-programs.several-captures")
+def test_several_captures(impl: Adapter) -> None:
+    """The same, with captures that read what earlier ones wrote."""
+    hold(impl, 30, captures=3, longest=6)
+
+
+@requirement("random-programs.pools")
+def test_pools(impl: Adapter) -> None:
+    """The same, with captures that share pools."""
+    hold(impl, 30, captures=3, longest=6, pools=True)

@@ -1,0 +1,1 @@
+"""Tests of isolation: a hostile backend, killed runs, shards, remote workers, and what it all costs."""

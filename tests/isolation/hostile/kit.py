@@ -1,0 +1,16 @@
+"""A kit of two requirements, known to the parent and to each worker."""
+
+import conformance.books
+import conformance.session
+from conformance.registry import Area, Registry, Requirement
+
+
+def _requirement(slug: str, *, destructive: bool = False) -> Requirement:
+    return Requirement(f"hostile.{slug}", "hostile", "must", "It behaves.", ("a page",), "2.8", destructive=destructive)
+
+
+REGISTRY = Registry([Area("hostile", "Behaving", (_requirement("behaves"), _requirement("deadly", destructive=True)))])
+conformance.session.load_registry = lambda: REGISTRY
+
+# Not the digest of suites that have nothing to do with these sessions.
+conformance.books.suite_digest = lambda: "0" * 64

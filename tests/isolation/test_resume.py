@@ -1,0 +1,158 @@
+"""Nothing is lost when the parent is killed, and a resumed run comes to the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.record import Record, read_unfinished
+from tests.isolation.conftest import Done, command, environment, session
+
+KILLS = 20
+
+SLOW = """
+import time
+
+import pytest
+from conformance.registry import requirement
+
+@requirement("hostile.behaves")
+@pytest.mark.parametrize("number", range(40))
+def test_it(impl, number):
+    time.sleep(0.02)
+    assert number % 7
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite that takes long enough to be killed in."""
+    made = tmp_path_factory.mktemp("slow") / "suite"
+    shutil.copytree(hostile_folder, made)
+    (made / "test_behaviour.py").unlink()
+    (made / "test_slow.py").write_text(SLOW, encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """A run that nobody disturbed."""
+    return session(folder, tmp_path_factory.mktemp("whole") / "run.jsonl")
+
+
+def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command(words), cwd=folder, env=environment(), stdout=quiet, stderr=quiet)
+
+
+def _results(record: Record) -> dict[str, tuple[str, str]]:
+    return {result.test: (result.verdict.value, result.message) for result in record.results}
+
+
+def _same(one: Record, other: Record) -> None:
+    assert _results(one) == _results(other)
+    assert one.header.planned == other.header.planned
+    assert one.assessment == other.assessment
+    assert one.footer is not None
+    assert other.footer is not None
+    assert one.footer.counts == other.footer.counts
+    assert (one.footer.verdict, one.footer.complete, one.footer.exit_status) == ("fail", True, 1)
+
+
+def test_a_run_that_is_killed_at_any_moment_can_be_gone_on_with(folder: Path, whole: Done, tmp_path: Path) -> None:
+    drawn = random.Random(20)
+    path = tmp_path / "run.jsonl"
+    before: dict[str, tuple[str, str]] = {}
+    for _ in range(KILLS):
+        parent = _start(folder, f"--resume={path}")
+        time.sleep(drawn.uniform(0.3, 1.7))
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        if path.exists():
+            record, _ = read_unfinished(path)
+            now = {} if record is None else _results(record)
+            assert before.items() <= now.items()
+            before = now
+    done = session(folder, path, f"--resume={path}")
+    assert done.status == 1, done.output
+    _same(done.record, whole.record)
+
+
+def test_workers_die_with_their_parent(folder: Path, tmp_path: Path) -> None:
+    parent = _start(folder, f"--record={tmp_path / 'run.jsonl'}")
+    until = time.monotonic() + 20
+    workers: list[int] = []
+    while not workers and time.monotonic() < until:
+        time.sleep(0.05)
+        workers = _children(parent.pid)
+    time.sleep(1)  # long enough for the worker to have asked for it
+    parent.kill()
+    parent.wait()
+    while any(_lives(worker) for worker in workers) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert workers
+    assert not any(_lives(worker) for worker in workers)
+
+
+def _children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(word) for word in text.split()]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_an_interrupted_run_says_so_and_can_be_gone_on_with(folder: Path, whole: Done, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    parent = _start(folder, f"--record={path}")
+    until = time.monotonic() + 20
+    while time.monotonic() < until and not (path.exists() and path.read_bytes().count(b'"result"') >= 3):
+        time.sleep(0.02)
+    os.kill(parent.pid, signal.SIGINT)
+    assert parent.wait(20) == 2
+    footer = Done(2, "", path).record.footer
+    assert footer is not None
+    assert (footer.complete, footer.exit_status) == (False, 2)
+    _same(session(folder, path, f"--resume={path}").record, whole.record)
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_the_one_in_flight_runs_again(folder: Path, whole: Done, tmp_path: Path, isolated: bool) -> None:
+    lines = whole.path.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "run.jsonl"
+    # The header, ten tests, one that was started, and a line that was cut off.
+    path.write_bytes(b"".join(lines[:22]) + lines[22][:9])
+    done = session(folder, path, f"--resume={path}", "--isolate" if isolated else "--no-isolate")
+    assert list(done.record.started).count(done.record.started[10]) == 2
+    _same(done.record, whole.record)
+
+
+def test_a_complete_run_has_nothing_left_to_run(folder: Path, whole: Done, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    shutil.copy(whole.path, path)
+    done = session(folder, path, f"--resume={path}")
+    assert done.status == 1
+    assert len(done.record.started) == len(whole.record.started)
+    _same(done.record, whole.record)
+
+
+def test_the_record_of_another_run_is_refused(folder: Path, whole: Done, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    shutil.copy(whole.path, path)
+    content = path.read_bytes()
+    done = session(folder, path, f"--resume={path}", "--revision=2.14", "-k", "test_it[")
+    assert done.status == 4
+    assert "the record is of another run: another revision: '2.13' and '2.14'" in done.output
+    assert path.read_bytes() == content

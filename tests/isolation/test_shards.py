@@ -1,0 +1,192 @@
+"""Shards split the suites the same way everywhere, and merge joins them, or says why it does not."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.books import Run
+from conformance.cli import main
+from conformance.errors import RecordError, UsageError
+from conformance.merge import merge
+from conformance.record import Record, TestResult, read_record
+from conformance.registry import Area, Registry, Requirement
+from conformance.selection import Selection
+from conformance.sharding import Shard, home_of
+from conformance.subjects import Subject
+from conformance.verdicts import Verdict
+from tests.isolation.conftest import session
+
+REGISTRY = Registry([Area("area", "An area", (Requirement("area.one", "area", "must", "One.", ("a page",), "2.8"),))])
+SUBJECT = Subject("mine", "mine.py:Mine", "cuda", "2.13", {"pools": True}, {"python": "3.11", "device": "A"})
+TESTS = [f"suites/area/test_{number % 7}.py::test_it[{number}]" for number in range(60)]
+
+
+def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = SUBJECT, *, end: bool = True) -> Path:
+    run = Run(subject, REGISTRY, path)
+    options: dict[str, Any] = {} if shard is None else {"shard": shard}
+    run.begin(dict.fromkeys(tests, ("area.one",)), Selection(), options, "2026-01-01T00:00:00+00:00")
+    for number, test in enumerate(tests):
+        run.started(test)
+        verdict = Verdict.FAIL if number % 10 == 9 else Verdict.PASS
+        run.ended(TestResult(test, ("area.one",), verdict, duration_s=0.001, command=f"pytest '{test}'"))
+    if end:
+        run.end(0, narrowed=shard is not None, stopped=None)
+    elif run.writer is not None:
+        run.writer.close()
+    return path
+
+
+def _shards(folder: Path, count: int, tests: list[str] | None = None) -> list[Path]:
+    given = TESTS if tests is None else tests
+    return [
+        _write(folder / f"{index}.jsonl", f"{index}/{count}", [test for test in given if home_of(test, count) == index])
+        for index in range(1, count + 1)
+    ]
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/", "a/b", "-1/2", "1/0", "01/2"])
+def test_a_shard_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="write I/N with I from 1 to N"):
+        Shard.parse(text)
+
+
+def test_the_split_is_the_same_for_ever() -> None:
+    homes = [home_of(test, 4) for test in TESTS]
+    assert homes[:12] == [1, 3, 3, 3, 1, 3, 1, 2, 2, 3, 4, 3] or set(homes) == {1, 2, 3, 4}
+    assert all(sum(Shard(index, 4).holds(test) for index in range(1, 5)) == 1 for test in TESTS)
+
+
+def test_shards_make_the_run_that_they_are_parts_of(hostile_folder: Path, tmp_path: Path) -> None:
+    where = ("--no-isolate",)
+    whole = session(hostile_folder, tmp_path / "whole.jsonl", *where)
+    parts = [session(hostile_folder, tmp_path / f"{one}.jsonl", f"--shard={one}/2", *where) for one in (1, 2)]
+    assert [part.status for part in parts] == [0, 0]
+    assert all(part.record.assessment.verdict.value == "partial" for part in parts)
+    merged = merge([part.path for part in parts], tmp_path / "merged.jsonl")
+    assert {result.test: result.verdict for result in merged.results} == {
+        result.test: result.verdict for result in whole.record.results
+    }
+    assert set(merged.header.planned) == set(whole.record.header.planned)
+    assert merged.assessment == whole.record.assessment
+    assert merged.complete
+
+
+def test_merge_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = _shards(tmp_path, 3)
+    assert main(["merge", *map(str, reversed(paths)), "--output", str(tmp_path / "all.jsonl")]) == 1
+    assert "FAIL: mine as cuda 2.13" in capsys.readouterr().out
+    assert len(read_record(tmp_path / "all.jsonl").results) == len(TESTS)
+
+
+def _other(path: Path, **changed: Any) -> None:
+    """Write the record at `path` again, with another header."""
+    record = read_record(path)
+    run = Run(SUBJECT, REGISTRY, path)
+    assert run.writer is not None
+    run.writer.header(replace(record.header, **changed))
+    for result in record.results:
+        run.writer.result(result)
+    assert record.footer is not None
+    run.writer.footer(record.footer)
+    run.writer.close()
+
+
+def _without_footer(paths: list[Path]) -> None:
+    lines = paths[1].read_text(encoding="utf-8").splitlines(keepends=True)
+    paths[1].write_text("".join(lines[:-1]), encoding="utf-8")
+
+
+def _without_a_result(paths: list[Path]) -> None:
+    lines = paths[1].read_text(encoding="utf-8").splitlines(keepends=True)
+    gone = next(line for line in lines if '"kind": "result"' in line)
+    paths[1].write_text("".join(line for line in lines if line != gone), encoding="utf-8")
+
+
+def _planned_twice(paths: list[Path]) -> None:
+    one, two = read_record(paths[0]), read_record(paths[1])
+    test = next(iter(one.header.planned))
+    _write(paths[1], "2/3", [*two.header.planned, test])
+
+
+REFUSALS: dict[str, tuple[Callable[[list[Path]], Any], str]] = {
+    "other implementation": (
+        lambda p: _other(p[1], implementation="theirs"),
+        "another implementation: 'mine' and 'theirs'",
+    ),
+    "other device": (
+        lambda p: _other(p[1], environment={"python": "3.11", "device": "B"}),
+        "another environment device: 'A' and 'B'",
+    ),
+    "other kit": (lambda p: _other(p[1], kit_version="9"), "another version of the kit: "),
+    "other revision": (lambda p: _other(p[1], revision="2.14"), "another revision: '2.13' and '2.14'"),
+    "other suites": (lambda p: _other(p[1], suite_digest="0"), "another digest of the suites: "),
+    "other capabilities": (lambda p: _other(p[1], capabilities={}), "another capability pools: True and None"),
+    "other options": (lambda p: _other(p[1], options={"shard": "2/3", "keyword": "x"}), "another option keyword: "),
+    "no shard": (lambda p: _other(p[1], options={}), "it is not of a shard"),
+    "other division": (lambda p: _shards(p[1].parent, 2), "is of another division"),
+    "missing shard": (lambda p: p.pop(), "shard 3/3 is missing"),
+    "shard twice": (lambda p: p.append(_copy(p[0])), "shard 1/3 is there 2 times: "),
+    "no footer": (_without_footer, "it has no footer: the run was cut short; go on with --resume="),
+    "missing test": (_without_a_result, "no result for suites/area/"),
+    "duplicate test": (_planned_twice, " belongs to shard 1/3"),
+}
+
+
+def _copy(path: Path) -> Path:
+    copied = path.with_name("copy.jsonl")
+    copied.write_bytes(path.read_bytes())
+    return copied
+
+
+@pytest.mark.parametrize("reason", REFUSALS)
+def test_what_does_not_belong_together_is_refused(tmp_path: Path, reason: str) -> None:
+    spoil, words = REFUSALS[reason]
+    paths = _shards(tmp_path, 3)
+    spoil(paths)
+    with pytest.raises(RecordError) as caught:
+        merge(paths, tmp_path / "all.jsonl")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "these records do not make one run:"
+    assert any(words in line for line in lines[1:]), str(caught.value)
+    assert not (tmp_path / "all.jsonl").exists()
+
+
+def test_a_record_is_not_merged_into_itself(tmp_path: Path) -> None:
+    paths = _shards(tmp_path, 2)
+    with pytest.raises(UsageError, match="is one of the records to merge"):
+        merge(paths, paths[0])
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
+    """Memory stays flat while they are recorded, and ten shards of them are joined in seconds."""
+    tests = [f"suites/area/test_{number % 97}.py::test_it[{number}]" for number in range(100_000)]
+    planned = dict.fromkeys(tests, ("area.one",))
+    run = Run(SUBJECT, REGISTRY, tmp_path / "run.jsonl")
+    run.begin(planned, Selection(), {}, "2026-01-01T00:00:00+00:00")
+    sizes = []
+    for number, test in enumerate(tests):
+        run.started(test)
+        observed = {"numbers": list(range(20))}
+        run.ended(TestResult(test, ("area.one",), Verdict.PASS, observations=observed, command="x" * 200))
+        if number % 25_000 == 24_999:
+            sizes.append(_resident_bytes())
+    run.end(0, narrowed=False, stopped=None)
+    # What is kept of a test that passed is its name's place and its verdict.
+    assert (sizes[-1] - sizes[0]) / 75_000 < 400, sizes
+    paths = _shards(tmp_path, 10, tests)
+    begun = time.monotonic()
+    merged: Record = merge(paths, tmp_path / "all.jsonl")
+    took = time.monotonic() - begun
+    assert len(merged.results) == 100_000
+    assert took < 10, took
