@@ -52,6 +52,11 @@ class Adapter:
         needs_side_stream: whether a capture on the default stream is refused.
         visible_devices: the environment variable that limits a process to some of the devices, such as
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
+        script_words: Python expressions for scripts that reproduce a failure without the kit, where the usual ones do
+            not do: ``tensor`` (of ``data`` and ``dtype``), ``pinned``, ``read`` (of ``tensor``), ``setup`` (a context
+            manager around the script) and ``use`` (a statement that makes the device ready).  The device module is
+            called ``backend`` in them.
+        seed: for devices that make random choices; the same for the same test.
     """
 
     name: str
@@ -62,6 +67,8 @@ class Adapter:
     runtime: Any = None
     needs_side_stream: bool = True
     visible_devices: str | None = None
+    script_words: Mapping[str, str] = {}
+    seed: int = 0
 
     # -- graphs -----------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class _Progress:
     absent: str | None = None
     before: Before | None = None
     unfit: str | None = None
+    reproducer: str | None = None
 
 
 _PROGRESS = pytest.StashKey[_Progress]()
@@ -196,6 +197,8 @@ class Executor:
             progress.duration_s += call.duration
         if call.excinfo is not None:
             self._judge(case, progress, call, report)
+            if progress.judgement.verdict is Verdict.FAIL:
+                progress.reproducer = self._reproducer(case, progress, item, call.excinfo.value)
         if call.when == "teardown":
             self._look_after(case, progress, report)
             result = self._result(case, progress, item)
@@ -280,7 +283,19 @@ class Executor:
             observations=observations,
             warnings=progress.warnings,
             command=self._command(case),
+            reproducer=progress.reproducer,
         )
+
+    def _reproducer(self, case: Case, progress: _Progress, item: pytest.Item, error: BaseException) -> str | None:
+        # Only now: most sessions have nothing to write.
+        from conformance.reproducing.writing import write
+
+        adapter, spec = self.adapters[case.implementation], self.specs[case.implementation]
+        try:
+            return write(item, adapter, spec, case.requirements, progress.judgement.message, error)
+        except Exception as trouble:  # a failure without a script is still the failure to be told
+            warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
+            return None
 
     def _command(self, case: Case) -> str:
         return rerun_command(case, self.specs[case.implementation], self.options, self.config)

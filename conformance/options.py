@@ -7,6 +7,7 @@ names like ``--device`` are taken by many of them.
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ class Options:
         shard: the part of the suites to run.
         test_timeout: seconds that a test may take in a worker.
         start_timeout: seconds that a worker may take until it knows its tests.
+        explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        reproducers: the folder for scripts that show failures without the kit.
     """
 
     implementations: tuple[str, ...]
@@ -55,6 +58,8 @@ class Options:
     shard: Shard | None = None
     test_timeout: float = TEST_TIMEOUT_S
     start_timeout: float = START_TIMEOUT_S
+    explore: int | None = None
+    reproducers: str | None = None
 
     def deciding(self) -> dict[str, Any]:
         """The options that decide which tests run and what they are judged by, as JSON values."""
@@ -62,6 +67,7 @@ class Options:
             "device": self.device,
             "revision": self.revision,
             "tests": list(self.tests),
+            "explore": None if self.explore is None else str(self.explore),
             "shard": None if self.shard is None else str(self.shard),
             "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
         }
@@ -73,6 +79,8 @@ class Options:
             words.append(f"--device={self.device}")
         if self.revision is not None:
             words.append(f"--revision={self.revision}")
+        if self.explore is not None:
+            words.append(f"--explore={self.explore}")
         return words
 
 
@@ -130,6 +138,16 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         help=f"end an isolated test after that time (default {TEST_TIMEOUT_S:g}; some tests ask for more)",
     )
     group.addoption(
+        "--explore",
+        nargs="?",
+        const="new",
+        metavar="SEED",
+        help="draw new and more examples for property tests, from a seed that the record names",
+    )
+    group.addoption(
+        "--reproducers", metavar="FOLDER", help="write a script for each failure there that shows it without the kit"
+    )
+    group.addoption(
         "--start-timeout",
         type=float,
         default=START_TIMEOUT_S,
@@ -162,6 +180,8 @@ def read(config: pytest.Config) -> Options | None:
         shard=None if config.getoption("shard") is None else Shard.parse(config.getoption("shard")),
         test_timeout=_seconds("--test-timeout", config.getoption("test_timeout")),
         start_timeout=_seconds("--start-timeout", config.getoption("start_timeout")),
+        explore=_explored(config),
+        reproducers=config.getoption("reproducers"),
     )
 
 
@@ -170,6 +190,18 @@ def _isolation(given: str | None) -> Isolation | None:
         if given == known:
             return known
     raise UsageError(f"--isolate={given}: write --isolate or --isolate=test (paths go before it)")
+
+
+def _explored(config: pytest.Config) -> int | None:
+    given: str | None = config.getoption("explore")
+    if given is None:
+        return None
+    if given == "new":
+        # Drawn once, and kept where worker processes find it.
+        config.option.explore = given = str(secrets.randbelow(1 << 32))
+    if not given.isdecimal():
+        raise UsageError(f"--explore={given}: give a whole number, or nothing (paths go before it)")
+    return int(given)
 
 
 def _resumed(resume: str | None, record: str | None) -> str | None:

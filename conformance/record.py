@@ -37,6 +37,7 @@ class TestResult:
         observations: what the test noted of things that the documents leave open.
         warnings: the distinct warnings of the test, ``Category: message``.
         command: runs just this test again.
+        reproducer: a script that shows the failure without the kit, or ``None``.
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
     """
 
@@ -56,6 +57,7 @@ class TestResult:
     warnings: tuple[str, ...] = ()
     command: str = ""
     ending: Mapping[str, Any] | None = None
+    reproducer: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -212,7 +214,7 @@ class Record:
     def narrowed(self) -> bool:
         """Whether the operator asked for a part of the suites only; a shard is one."""
         late = self.footer is not None and self.footer.narrowed
-        return self.header.narrowed or late or "shard" in self.header.options
+        return self.header.narrowed or late or bool(self.header.options.get("shard"))
 
     @cached_property
     def assessment(self) -> Assessment:

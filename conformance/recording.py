@@ -13,6 +13,7 @@ from conformance.books import Run
 from conformance.errors import ExitStatus, RecordError
 from conformance.options import record_paths
 from conformance.record import TestResult
+from conformance.reproducing.saving import save
 from conformance.selection import Case, Selection
 from conformance.summary import render
 from conformance.verdicts import Assessment
@@ -135,7 +136,10 @@ class Recorder:
         """Note a test's result, which comes with its last phase."""
         sent: dict[str, Any] | None = getattr(report, "conformance", None)
         if sent is not None:
-            self.runs[sent["implementation"]].ended(TestResult.from_dict(sent["result"]))
+            result = TestResult.from_dict(sent["result"])
+            self.runs[sent["implementation"]].ended(result)
+            if self.options.reproducers is not None and result.reproducer is not None:
+                save(Path(self.options.reproducers), sent["implementation"], result)
         elif report.failed and report.nodeid not in self.cases:
             self._foreign_failures = True
 

@@ -66,7 +66,7 @@ def _execute(
 
     adapters = resolve_all(options.implementations, device=options.device, revision=options.revision)
     specs = dict(zip(adapters, options.implementations, strict=True))
-    _make_hypothesis_deterministic()
+    _settle_hypothesis(options.explore)
     config.pluginmanager.register(fixtures, "conformance-fixtures")
     executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
     config.pluginmanager.register(executor, "conformance-executor")
@@ -88,12 +88,16 @@ def _supervise(config: pytest.Config, options: Options) -> None:
     config.pluginmanager.register(controller, "conformance-controller")
 
 
-def _make_hypothesis_deterministic() -> None:
-    from hypothesis import HealthCheck, settings
+def _settle_hypothesis(explore: int | None) -> None:
+    """Let property tests draw the same examples every time, or those of the seed `explore`."""
+    from hypothesis import HealthCheck, core, settings
+
+    # What hypothesis's own option for a seed sets; it wins over whatever else would choose one.
+    core.global_force_seed = explore  # type: ignore[assignment]  # only its default is None
 
     settings.register_profile(
         _PROFILE,
-        derandomize=True,
+        derandomize=explore is None,
         database=None,
         deadline=None,
         report_multiple_bugs=False,

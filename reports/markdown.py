@@ -95,6 +95,9 @@ def _test(test: TestResult) -> Iterator[str]:
         yield from ("", "Frames inside the implementation:", "", *_block("\n".join(test.frames)))
     if test.command:
         yield from ("", "Run again:", "", *_block(test.command))
+    if test.reproducer:
+        summary = "<details><summary>Script that shows it without the kit</summary>"
+        yield from ("", summary, "", *_block(test.reproducer), "", "</details>")
 
 
 def _absences(absences: Sequence[Absence], *, several: bool) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -19,6 +19,11 @@ _MODULE = "reference_impl"
 class _OnHost(ModuleAdapter):
     """The software device's tensors are CPU tensors at addresses of its allocator's choosing, so it makes them."""
 
+    script_words: Mapping[str, str] = {
+        "tensor": "backend.tensor(data, dtype=dtype)",
+        "pinned": "backend.pinned(torch.as_tensor(data, dtype=dtype))",
+    }
+
     def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         made: torch.Tensor = self.module.tensor(data, dtype=dtype)
         return made
@@ -32,12 +37,14 @@ class _OnHost(ModuleAdapter):
 class _Asynchronous(_OnHost):
     """The software device in a session for each test: work waits in its stream until somebody needs it done."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self._seeds = itertools.count()
+    @property
+    def script_words(self) -> Mapping[str, str]:  # type: ignore[override]
+        """The session of the test, too."""
+        session = f"backend.session({self.seed})"
+        return {**_OnHost.script_words, "read": "backend.read(tensor)", "setup": session}
 
     def around_test(self) -> contextlib.AbstractContextManager[Any]:
-        session: contextlib.AbstractContextManager[Any] = self.module.session(next(self._seeds))
+        session: contextlib.AbstractContextManager[Any] = self.module.session(self.seed)
         return session
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -99,7 +106,7 @@ def _face(  # what the faces differ in
     # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
     declared = {} if on_host else {"rng": False, "graph_data": driver_numbers_nodes(runtime)}
     kind = on_the_host if on_host else OnCuda
-    return kind(
+    made = kind(
         name,
         module,
         getattr(module, class_name),
@@ -109,3 +116,6 @@ def _face(  # what the faces differ in
         runtime=runtime,
         capabilities=declared,
     )
+    if not on_host:
+        made.script_words = {"use": f"import reference_impl\nreference_impl.use_device({device!r})"}
+    return made

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
-from conformance.errors import ExitStatus, UsageError
+from conformance.errors import ExitStatus, KitError, UsageError
 from conformance.selfcheck.catalogue import FAULTS, VARIANTS
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
+    from conformance.selfcheck.outcomes import Row
 
 
 def add(commands: Commands) -> None:
@@ -33,15 +35,21 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the table as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the table there, as a page")
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many tests at a time (default 2)")
     parser.add_argument(
-        "--seeds", type=int, default=1, metavar="N", help="run the variants N times, with other random examples each"
+        "--quick",
+        action="store_true",
+        help="do not search for what else rejects a fault that its requirements let pass",
+    )
+    parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many tests at a time (default 2)")
+    parser.add_argument("--explore", type=int, metavar="SEED", help="let property tests draw new examples")
+    parser.add_argument(
+        "--seeds", type=int, default=0, metavar="N", help="run the variants N times more, with new examples each time"
     )
 
 
 def _self_check(given: argparse.Namespace) -> int:
-    if given.processes < 1 or given.seeds < 1:
-        raise UsageError("--processes and --seeds take numbers from 1 on")
+    if given.processes < 1 or given.seeds < 0:
+        raise UsageError("--processes takes a number from 1 on, --seeds one from 0 on")
     if not hasattr(os, "fork"):
         raise UsageError("self-check forks, which this system cannot")
     # Only now: the help text must not wait for torch.
@@ -54,14 +62,33 @@ def _self_check(given: argparse.Namespace) -> int:
         only_faults=tuple(given.fault),
         only_variants=tuple(given.variant),
         processes=given.processes,
-        seeds=given.seeds,
+        explore=given.explore,
+        search=not given.quick,
     )
-    table, abouts = check(request, _say)
+    terminal = sys.stderr  # while the suites are collected and run, what pytest prints goes elsewhere
+    table, abouts = check(request, lambda line: print(line, file=terminal, flush=True))
+    variants = dict.fromkeys(row.name for row in table.of("variant"))
+    for seed in range(1, given.seeds + 1) if variants else ():
+        table = table.with_rows(_explored(given, list(variants), seed))
     if given.markdown is not None:
         Path(given.markdown).write_text(as_markdown(table, abouts), encoding="utf-8")
     print(json.dumps(table.to_dict(), indent=1) if given.json else as_text(table))
     return ExitStatus.CONFORMING if table.good else ExitStatus.NOT_CONFORMING
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def _explored(given: argparse.Namespace, variants: list[str], seed: int) -> list[Row]:
+    """The rows of the variants with the examples of `seed`.
+
+    A process of its own: how many examples a test draws is settled when its module is imported.
+    """
+    from conformance.selfcheck.outcomes import Row
+
+    words = ["self-check", "--json", f"--explore={seed}", f"--variants={given.variants}"]
+    words += [f"--processes={given.processes}", *(f"--variant={name}" for name in variants)]
+    start = "import sys; from conformance.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(  # noqa: S603  # this program again
+        [sys.executable, "-c", start, *words], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode not in {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING}:
+        raise KitError(f"the run with the examples of {seed} ended with status {done.returncode}")
+    return [Row.from_dict(row) for row in json.loads(done.stdout)["rows"]]

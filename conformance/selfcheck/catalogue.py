@@ -1,6 +1,6 @@
 """The faults that the suites must reject, and the variants that they must accept, found by their modules' names.
 
-A catalogue is any importable module: ``FAULTS`` is a sequence of faults, ``VARIANTS`` one of variants.  Nothing of it is
+A catalogue is any importable module: ``FAULTS`` is a sequence of faults, ``VARIANTS`` one of variants.  None is
 imported before it is asked for, so the kit depends on no catalogue, its own included.
 """
 

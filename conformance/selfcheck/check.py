@@ -26,7 +26,8 @@ class Request:
         faults, variants: the modules of the catalogues.
         only_faults, only_variants: names; when either has any, only what is named is checked.
         processes: how many tests run at a time.
-        seeds: how often the variants are run, with other random examples each time.
+        explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        search: whether to run all tests against a fault that the tests of its own requirements let pass.
     """
 
     faults: str = catalogue.FAULTS
@@ -34,7 +35,8 @@ class Request:
     only_faults: tuple[str, ...] = ()
     only_variants: tuple[str, ...] = ()
     processes: int = 2
-    seeds: int = 1
+    explore: int | None = None
+    search: bool = True
 
 
 def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str, str]]:
@@ -59,35 +61,39 @@ def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str
     if request.only_variants or not narrowed:
         variants = catalogue.variants(request.variants, request.only_variants)
 
-    rows: dict[tuple[str, str, int], Row] = {}
-    jobs = _variant_jobs(variants, request.seeds, registry, rows, say) + _fault_jobs(faults, registry, rows, say)
+    rows: dict[tuple[str, str], Row] = {}
+    jobs = _variant_jobs(variants, request.explore, registry, rows, say) + _fault_jobs(
+        faults, request.search, registry, rows, say
+    )
     began = time.monotonic()
-    run(jobs, request.processes)
+    run(jobs, request.processes, request.explore)
     lasted = time.monotonic() - began
 
-    ordered = [rows[fault.name, fault.implementation, 0] for fault in faults]
-    for variant in variants:
-        for seed in range(request.seeds):
-            ordered += [rows[variant.name, each, seed] for each in variant.implementations]
+    ordered = [rows[fault.name, fault.implementation] for fault in faults]
+    ordered += [rows[variant.name, each] for variant in variants for each in variant.implementations]
     abouts = {entry.name: entry.about for entry in (*faults, *variants)}
     return Table(tuple(ordered), _environment(), lasted, request.processes), abouts
 
 
 def _fault_jobs(
-    faults: Sequence[Fault], registry: Registry, rows: dict[tuple[str, str, int], Row], say: Callable[[str], None]
+    faults: Sequence[Fault],
+    search: bool,
+    registry: Registry,
+    rows: dict[tuple[str, str], Row],
+    say: Callable[[str], None],
 ) -> list[Job]:
     def job(fault: Fault) -> Job:
         def done(seen: Observed) -> None:
-            row = rows[fault.name, fault.implementation, 0] = judge_fault(fault, seen, registry)
+            row = rows[fault.name, fault.implementation] = judge_fault(fault, seen, registry)
             say(_line(row))
 
-        return Job(fault, fault.implementation, _stages(fault), done)
+        return Job(fault, fault.implementation, _stages(fault, search=search), done)
 
     return [job(fault) for fault in faults]
 
 
-def _stages(fault: Fault) -> list[Callable[[Case, Sequence[TestResult]], bool]]:
-    """The tests of the requirements that it names; the others only to learn what rejects a fault that those let pass."""
+def _stages(fault: Fault, *, search: bool) -> list[Callable[[Case, Sequence[TestResult]], bool]]:
+    """The tests of the requirements that it names; the others only to learn what rejects what those let pass."""
     named = set(fault.rejected_by)
 
     def near(case: Case, _: Sequence[TestResult]) -> bool:
@@ -96,30 +102,25 @@ def _stages(fault: Fault) -> list[Callable[[Case, Sequence[TestResult]], bool]]:
     def far(_: Case, results: Sequence[TestResult]) -> bool:
         return not any(kills(fault, result) for result in results)
 
-    return [near, far]
+    return [near, far] if search else [near]
 
 
 def _variant_jobs(
     variants: Sequence[Variant],
-    seeds: int,
+    explore: int | None,
     registry: Registry,
-    rows: dict[tuple[str, str, int], Row],
+    rows: dict[tuple[str, str], Row],
     say: Callable[[str], None],
 ) -> list[Job]:
-    def job(variant: Variant, implementation: str, seed: int) -> Job:
+    def job(variant: Variant, implementation: str) -> Job:
         def done(seen: Observed) -> None:
-            row = judge_variant(variant, implementation, seen, registry, seed)
-            rows[variant.name, implementation, seed] = row
+            row = judge_variant(variant, implementation, seen, registry, explore)
+            rows[variant.name, implementation] = row
             say(_line(row))
 
-        return Job(variant, implementation, [_everything], done, seed)
+        return Job(variant, implementation, [_everything], done)
 
-    return [
-        job(variant, implementation, seed)
-        for seed in range(seeds)
-        for variant in variants
-        for implementation in variant.implementations
-    ]
+    return [job(variant, implementation) for variant in variants for implementation in variant.implementations]
 
 
 def _everything(_: Case, __: Sequence[TestResult]) -> bool:
@@ -133,5 +134,3 @@ def _line(row: Row) -> str:
 
 def _environment() -> dict[str, str]:
     return environment(resolve("reference"))
-
-

@@ -78,7 +78,7 @@ class Child:
             self.trouble = told["message"]
 
 
-def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, seed: int) -> Child:
+def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter) -> Child:
     """Fork a child that runs `items` with the change applied to `adapter`'s implementation."""
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -86,7 +86,7 @@ def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, seed: in
     pid = os.fork()
     if pid == 0:
         os.close(reading)
-        _live(items, apply, adapter, seed, writing)
+        _live(items, apply, adapter, writing)
     os.close(writing)
     os.set_blocking(reading, False)
     return Child(pid, os.fdopen(reading, "rb", buffering=0), time.monotonic() + TEST_LIMIT_S)
@@ -109,10 +109,10 @@ def ended(status: int) -> str:
     return f"the process exited with status {status}"
 
 
-# -- in the child -------------------------------------------------------------------------------------------------------
+# -- in the child -----------------------------------------------------------------------------------------------------
 
 
-def _live(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, seed: int, writing: int) -> None:
+def _live(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, writing: int) -> None:
     """The child's whole life; never returns, because what follows in the parent's code is not its business."""
     try:
         _silence()
@@ -120,7 +120,7 @@ def _live(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, seed: in
             reporter = _Reporter(pipe)
             try:
                 with _applied(apply, adapter):
-                    _run(items, reporter, seed)
+                    _run(items, reporter)
             except BaseException as error:  # anything: the parent must hear of it
                 last = traceback.extract_tb(error.__traceback__)[-1]
                 reporter.say("trouble", message=f"{one_line(error)} (in {last.name}, line {last.lineno})")
@@ -162,25 +162,11 @@ class _Reporter:
             self.say("result", result=sent["result"], unfit=self.unfit)
 
 
-def _run(items: Sequence[pytest.Item], reporter: _Reporter, seed: int) -> None:
+def _run(items: Sequence[pytest.Item], reporter: _Reporter) -> None:
     items[0].config.pluginmanager.register(reporter)
-    _reseed(seed)
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else None
         reporter.say("started", place=place)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if reporter.unfit:
             return
-
-
-def _reseed(seed: int) -> None:
-    """Let property tests draw other examples than the suites' fixed ones, which are those of seed 0."""
-    if seed == 0:
-        return
-    import hypothesis
-    from hypothesis import core
-
-    hypothesis.settings.register_profile("self-check", hypothesis.settings(), derandomize=False)
-    hypothesis.settings.load_profile("self-check")
-    # What pytest's --hypothesis-seed sets, which comes too early for a forked child.
-    core.global_force_seed = seed

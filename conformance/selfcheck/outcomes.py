@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -53,6 +53,7 @@ class Row:
         tests: how many tests rejected it.
         run: how many tests ran.
         message: the first rejection, or what was wrong, in one line.
+        explore: the seed of the property tests' examples, when they were not the usual ones.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Row:
     tests: int
     run: int
     message: str
-    seed: int = 0
+    explore: int | None = None
 
     @property
     def areas(self) -> tuple[str, ...]:
@@ -74,6 +75,13 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON values."""
         return {**asdict(self), "outcome": str(self.outcome), "areas": list(self.areas)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Row:
+        """The inverse of `to_dict`."""
+        given = {name: values[name] for name in (field.name for field in fields(cls))}
+        given["outcome"], given["requirements"] = Outcome(given["outcome"]), tuple(given["requirements"])
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,9 @@ def judge_fault(fault: Fault, seen: Observed, registry: Registry) -> Row:
     )
 
 
-def judge_variant(variant: Variant, implementation: str, seen: Observed, registry: Registry, seed: int) -> Row:
+def judge_variant(
+    variant: Variant, implementation: str, seen: Observed, registry: Registry, explore: int | None
+) -> Row:
     """The row of a variant of `implementation`."""
     rejecting = _rejecting(seen.results, registry)
     broken = [result for result in seen.results if result.verdict in {Verdict.ERROR, Verdict.SKIPPED}]
@@ -146,7 +156,7 @@ def judge_variant(variant: Variant, implementation: str, seen: Observed, registr
         len(rejecting),
         len(seen.results),
         message,
-        seed,
+        explore,
     )
 
 

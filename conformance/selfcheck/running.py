@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import io
 import os
 import selectors
@@ -16,12 +18,12 @@ import pytest
 from conformance.errors import KitError
 from conformance.executing import Executor
 from conformance.places import HOME, SUITES
+from conformance.record import TestResult
 from conformance.selection import Case
 from conformance.selfcheck import children
 from conformance.selfcheck.catalogue import Defect
 from conformance.selfcheck.children import Child
 from conformance.selfcheck.outcomes import Observed
-from conformance.record import TestResult
 from conformance.verdicts import Verdict
 
 _SETTINGS = Path(__file__).parents[1] / "cli" / "pytest.ini"
@@ -40,14 +42,12 @@ class Job:
         stages: each says which of the implementation's tests to run next, given the results so far; the job is over
             when one wants none.
         done: called with the results.
-        seed: for what the tests draw.
     """
 
     entry: Defect
     implementation: str
     stages: Sequence[Callable[[Case, Sequence[TestResult]], bool]]
     done: Callable[[Observed], None]
-    seed: int = 0
 
 
 @dataclass
@@ -64,8 +64,13 @@ class _Work:
     buffered: bytes = b""
 
 
-def run(jobs: Sequence[Job], processes: int) -> None:
+def run(jobs: Sequence[Job], processes: int, explore: int | None) -> None:
     """Carry `jobs` out, `processes` at a time.
+
+    Args:
+        jobs: what to do.
+        processes: how many tests run at a time.
+        explore: the seed of new examples for property tests; ``None`` for the usual ones.
 
     Raises:
         KitError: the suites cannot be collected.
@@ -73,7 +78,8 @@ def run(jobs: Sequence[Job], processes: int) -> None:
     names = list(dict.fromkeys(job.implementation for job in jobs))
     plugin = _Runner(jobs, processes)
     words = ["-p", "conformance", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
-    words += ["-q", "--capture=no", f"--impl={','.join(names)}", str(SUITES)]
+    words += ["-p", "no:faulthandler", "-q", "--capture=no", f"--impl={','.join(names)}", str(SUITES)]
+    words += [] if explore is None else [f"--explore={explore}"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         pytest.main(words, plugins=[plugin])
@@ -101,10 +107,18 @@ class _Runner:
         if not isinstance(executor, Executor):
             raise KitError("the plug-in runs no tests in this process")
         self.collected = True
+        # Thousands of collected tests would be walked, and their pages copied, by every collection in every child.
+        with contextlib.suppress(ImportError):
+            # The first optimizer imports it, which takes seconds, and would in every child.
+            importlib.import_module("torch._dynamo")
+        gc.collect()
+        gc.freeze()
         try:
             _Loop(session.items, executor, self._processes).carry_out(self._jobs)
         except BaseException as error:  # pytest would print it where nobody looks
             self.failure = error
+        finally:
+            gc.unfreeze()
         return True
 
 
@@ -153,7 +167,7 @@ class _Loop:
         work.given, work.left, work.buffered = work.left, [], b""
         work.seen.update(case.test for _, case in work.given)
         adapter = self._executor.adapters[work.job.implementation]
-        child = children.start([item for item, _ in work.given], work.job.entry.apply, adapter, work.job.seed)
+        child = children.start([item for item, _ in work.given], work.job.entry.apply, adapter)
         self._live[child.pid] = (work, child)
         self._selector.register(child.pipe, selectors.EVENT_READ, child.pid)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tabulate import tabulate
@@ -33,6 +33,10 @@ class Table:
     def good(self) -> bool:
         """Whether every fault was killed for a right reason and every variant accepted."""
         return all(row.outcome.good for row in self.rows)
+
+    def with_rows(self, rows: Iterable[Row]) -> Table:
+        """The table with further rows."""
+        return replace(self, rows=(*self.rows, *rows))
 
     def of(self, kind: str) -> tuple[Row, ...]:
         """The rows of faults or of variants."""
@@ -110,7 +114,9 @@ def _cells(rows: Iterable[Row], shorten: Any) -> list[tuple[Any, ...]]:
     return [
         (
             row.name,
-            row.layer if row.kind == "fault" else row.implementation + (f", seed {row.seed}" if row.seed else ""),
+            row.layer
+            if row.kind == "fault"
+            else row.implementation + ("" if row.explore is None else f", examples {row.explore}"),
             str(row.outcome),
             shorten(", ".join(row.requirements), 60),
             ", ".join(row.areas),
@@ -135,7 +141,8 @@ def _page(rows: Sequence[Row], abouts: Mapping[str, str], headers: Sequence[str]
         by = ", ".join(f"`{identity}`" for identity in row.requirements)
         if row.kind == "variant":
             told = str(row.outcome) + (f": {by}" if by else "")
-            cells = (row.name, abouts[row.name], row.implementation, f"{row.run}", told)
+            on = row.implementation + ("" if row.explore is None else f", examples {row.explore}")
+            cells = (row.name, abouts[row.name], on, f"{row.run}", told)
         else:
             killed = by if row.outcome is Outcome.KILLED else f"**{row.outcome}** {by}"
             cells = (row.name, abouts[row.name], killed, f"{row.tests} of {row.run}", _shorten(row.message, 300))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from reference_impl import CUDAGraph
 from reference_impl.allocator import DEFAULT_POOL
 from reference_impl.allocator.core import CachingAllocator
 from reference_impl.allocator.heap import Heap
@@ -43,7 +44,7 @@ def _begun(changed: Any) -> AbstractContextManager[Any]:
     return replaced(GraphCore, "_begin", wrap)
 
 
-# -- which pool ---------------------------------------------------------------------------------------------------------
+# -- which pool -------------------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("pools.share-by-token", "pools.share-by-handle", "capture.pool-token-given")
@@ -128,7 +129,7 @@ def token_before_the_capture() -> AbstractContextManager[Any]:
 @FAULTS.patch("pools.eager-memory-separate", "pools.private-intermediates")
 def captures_use_ordinary_memory() -> AbstractContextManager[Any]:
     """Captured allocations come from ordinary memory, which eager work gets as soon as the capture lets it go."""
-    return _storage(lambda device, nbytes, pool: DEFAULT_POOL)  # noqa: ARG005
+    return _storage(lambda device, nbytes, pool: DEFAULT_POOL)
 
 
 @FAULTS.patch("pools.eager-memory-separate", "pools.private-intermediates")
@@ -163,7 +164,15 @@ def eager_work_draws_from_pools() -> AbstractContextManager[Any]:
     return _storage(changed)
 
 
-# -- reuse --------------------------------------------------------------------------------------------------------------
+@FAULTS.graph_class("pools.list")
+class PoolsAsATuple(CUDAGraph):
+    """pools() gives a tuple where a list is documented."""
+
+    def pools(self) -> Any:
+        return tuple(super().pools())
+
+
+# -- reuse ------------------------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("pools.reuse-inside-capture", "pools.view-keeps-memory", "capture.intermediates")
@@ -245,7 +254,7 @@ def uses_are_not_counted() -> AbstractContextManager[Any]:
 @FAULTS.patch("pools.memory-returns-after-reset", "pools.memory-returns-after-delete")
 def pools_are_never_released() -> AbstractContextManager[Any]:
     """The use that a capture counts is never taken back."""
-    return replaced(CachingAllocator, "release_pool", lambda _: lambda self, pool: None)  # noqa: ARG005
+    return replaced(CachingAllocator, "release_pool", lambda _: lambda self, pool: None)
 
 
 @FAULTS.patch("pools.shared-memory-returns")
@@ -261,30 +270,6 @@ def shared_pools_are_never_released() -> AbstractContextManager[Any]:
         return begin
 
     return replaced(PoolTable, "begin", wrap)
-
-
-@FAULTS.patch("pools.handle-after-last-user", "pools.token-outlives-owner")
-def tokens_die_with_their_last_graph() -> AbstractContextManager[Any]:
-    """The token of a pool whose graphs are all gone is refused."""
-    dead: set[Any] = set()
-
-    def release(original: Any) -> Any:
-        def released(self: PoolTable, pool: Any) -> None:
-            original(self, pool)
-            if pool not in self._counts:
-                dead.add(pool)
-
-        return released
-
-    def begin(original: Any) -> Any:
-        def begun(self: PoolTable, pool: Any) -> None:
-            if pool in dead:
-                raise RuntimeError(f"use_count > 0 does not hold for the pool {pool}")
-            original(self, pool)
-
-        return begun
-
-    return together(replaced(PoolTable, "release", release), replaced(PoolTable, "begin", begin))
 
 
 @FAULTS.patch("pools.usable-after-concurrent", "pools.refused-concurrent-harmless")
@@ -388,7 +373,7 @@ def failed_capture_releases_the_others() -> AbstractContextManager[Any]:
     return replaced(GraphCore, "_end", wrap)
 
 
-@FAULTS.patch("replay.any-stream", "capture.fork-join-order", implementation="reference.asynchronous")
+@FAULTS.patch("pools.not-reused-across-streams", implementation="reference.asynchronous")
 def memory_reused_across_streams() -> AbstractContextManager[Any]:
     """A block that one stream freed is given to another at once, while the first may still work in it."""
 
@@ -404,7 +389,7 @@ def memory_reused_across_streams() -> AbstractContextManager[Any]:
     return replaced(Heap, "take", wrap)
 
 
-# -- statistics -----------------------------------------------------------------------------------------------------------
+# -- statistics -------------------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("pools.live-output-counted")
@@ -466,5 +451,3 @@ def segments_of_pools_are_kept() -> AbstractContextManager[Any]:
         return property(wholly_free)
 
     return replaced(Segment, "wholly_free", wrap)
-
-

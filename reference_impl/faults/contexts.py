@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any
 
 import torch
@@ -157,7 +158,7 @@ def context_uses_the_current_stream() -> AbstractContextManager[Any]:
     return _with_argument(lambda stream, settings: (stream or reference_impl.current_stream(), settings))
 
 
-@FAULTS.patch("context-manager.pool-argument")
+@FAULTS.patch("capture.pool-token-given")
 def context_ignores_its_pool() -> AbstractContextManager[Any]:
     """The pool argument is taken and forgotten."""
     return _with_argument(lambda stream, settings: (stream, {**settings, "pool": None}))
@@ -241,11 +242,13 @@ class AcceleratorUsesItsOwnStream(Graph):
         super().__enter__()
         self._device.set_stream(here)
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         here = self._device.current_stream()
         self._device.set_stream(self._hidden)
         try:
-            super().__exit__(*raised)
+            super().__exit__(kind, error, trace)
         finally:
             self._device.set_stream(here)
 
@@ -254,7 +257,9 @@ class AcceleratorUsesItsOwnStream(Graph):
 class AcceleratorEndsNothingAfterAnException(Graph):
     """When the body raises, the capture is left underway."""
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             super().__exit__(kind, error, trace)
 
@@ -564,7 +569,7 @@ def arguments_are_not_checked() -> AbstractContextManager[Any]:
     """Arguments of another shape are broadcast into the static inputs."""
 
     def wrap(_original: Any) -> Any:
-        def checked(self: _Passes, args: tuple[Any, ...]) -> list[Any]:  # noqa: ARG001  # that it does not look is the fault
+        def checked(self: _Passes, args: tuple[Any, ...]) -> list[Any]:
             from torch.utils import _pytree as pytree
 
             return list(pytree.tree_leaves(args))

@@ -59,7 +59,7 @@ class AskingForTheExecMakesANewOne(CUDAGraph):
         return super().raw_cuda_graph_exec()
 
 
-@FAULTS.graph_class("raw-handles.handles-are-distinct")
+@FAULTS.graph_class("raw-handles.exec-launchable")
 class OneHandleForBoth(CUDAGraph):
     """raw_cuda_graph_exec() returns the template's handle."""
 
@@ -362,17 +362,6 @@ class PostDropsEveryTemplate(CUDAGraph):
             self._keep_graph = keep
 
 
-@FAULTS.graph_class("capture-phases.replayable")
-class PostInstantiatesNothing(CUDAGraph):
-    """capture_end_post() destroys the template without having made an executable."""
-
-    def capture_end_post(self) -> None:
-        if self._state == "captured" and not self._keep_graph:
-            self._drop_template()
-        else:
-            super().capture_end_post()
-
-
 @FAULTS.graph_class("capture-phases.pre-runs-nothing")
 class PreRunsTheWork(CUDAGraph):
     """capture_end_pre() runs the captured work once."""
@@ -393,18 +382,3 @@ class PreAgainIgnored(CUDAGraph):
     def capture_end_pre(self) -> None:
         if self._state != "captured":
             super().capture_end_pre()
-
-
-@FAULTS.graph_class("capture-phases.edits-between")
-class PostUsesTheCapturedTemplate(CUDAGraph):
-    """capture_end_pre() puts a copy aside, from which capture_end_post() instantiates: edits between are lost."""
-
-    def capture_end_pre(self) -> None:
-        super().capture_end_pre()
-        self._copy = int(self._device.runtime.cudaGraphClone(self._holds.template)[1])
-
-    def capture_end_post(self) -> None:
-        if not self._keep_graph and self._state == "captured":
-            self._device.runtime.cudaGraphDestroy(self._holds.template)
-            self._holds.template = self._copy
-        super().capture_end_post()

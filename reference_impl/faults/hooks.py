@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import OrderedDict
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -70,7 +71,7 @@ class PostInstantiateHooksGetTheHandle(CUDAGraph):
 def hooks_newest_first() -> AbstractContextManager[Any]:
     """The hook that was registered last is called first."""
 
-    def wrap(original: Any) -> Any:  # noqa: ARG001  # another order replaces it
+    def wrap(original: Any) -> Any:
         def fire(self: Hooks, argument: Any) -> None:
             for hook in reversed(list(self._hooks.values())):
                 hook(argument)
@@ -182,18 +183,6 @@ class HooksFailSilently(CUDAGraph):
             super()._instantiated()
 
 
-@FAULTS.graph_class("hooks.exception-then-replay", "hooks.exception-then-instantiate")
-class HookErrorDropsTheGraph(CUDAGraph):
-    """An exception from a capture-end hook takes the captured graph with it."""
-
-    def _captured(self) -> None:
-        try:
-            super()._captured()
-        except Exception:
-            self._holds.release()
-            raise
-
-
 @FAULTS.patch("hooks.handle-removes")
 def handle_removes_nothing() -> AbstractContextManager[Any]:
     """remove() of the handle leaves the hook registered."""
@@ -201,7 +190,7 @@ def handle_removes_nothing() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def register(self: Hooks, hook: Hook) -> RemovableHandle:
             original(self, hook)
-            return RemovableHandle({})
+            return RemovableHandle(OrderedDict())
 
         return register
 
@@ -227,8 +216,8 @@ def hooks_kept_as_a_set() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def register(self: Hooks, hook: Hook) -> RemovableHandle:
-            if any(known is hook for known in self._hooks.values()):
-                return RemovableHandle({})
+            if any(known == hook for known in self._hooks.values()):
+                return RemovableHandle(OrderedDict())
             handle: RemovableHandle = original(self, hook)
             return handle
 

@@ -172,7 +172,7 @@ class ResetPoisonsOutputs(CUDAGraph):
             self._device.runtime.cudaMemset(start, 0x7F, end - start)
 
 
-@FAULTS.graph_class("reset.deletion-of-unused-graph")
+@FAULTS.graph_class("reset.deletion-spares-captures")
 class DeletionOfAnUnusedGraphWaits(CUDAGraph):
     """Deleting a graph that never captured spoils the capture underway: its destructor synchronizes."""
 
@@ -204,7 +204,7 @@ def deletion_leaks() -> AbstractContextManager[Any]:
     return replaced(GraphCore, "__init__", wrap)
 
 
-# -- failed and abandoned captures -------------------------------------------------------------------------------------
+# -- failed and abandoned captures ------------------------------------------------------------------------------------
 
 
 @FAULTS.graph_class("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
@@ -337,7 +337,7 @@ class FailureResetsTheOthers(CUDAGraph):
 def abandoned_capture_goes_on() -> AbstractContextManager[Any]:
     """reset() or deletion during a capture gives the pool up and leaves the stream capturing."""
 
-    def wrap(original: Any) -> Any:  # noqa: ARG001  # that it is never called is the fault
+    def wrap(original: Any) -> Any:
         def abandon_capture(self: core._Holdings) -> None:
             self.capture_over()
 

@@ -106,7 +106,7 @@ def _tensors_of(found: Any) -> AbstractContextManager[Any]:
             try:
                 return original(self, func, types, args, kwargs)
             finally:
-                del self._note_input  # type: ignore[method-assign]
+                del self._note_input
 
         return dispatch
 
@@ -138,7 +138,7 @@ def tracker_takes_own_tensors_for_inputs() -> AbstractContextManager[Any]:
         return note
 
     def everywhere(_original: Any) -> Any:
-        def within(address: int, ranges: Any) -> bool:  # noqa: ARG001  # that it does not look is the fault
+        def within(address: int, ranges: Any) -> bool:
             return False
 
         return within
@@ -146,27 +146,12 @@ def tracker_takes_own_tensors_for_inputs() -> AbstractContextManager[Any]:
     from reference_impl import liveness
     from reference_impl.faults.fault import together
 
-    return together(
-        replaced(LivenessTracker, "_note_made_inside", nothing), replaced(liveness, "_within", everywhere)
-    )
-
-
-@FAULTS.patch("liveness.resized-storage", "liveness.replaced-storage")
-def tracker_overlooks_moved_storage() -> AbstractContextManager[Any]:
-    """A storage that lives on at another address counts as alive."""
-
-    def wrap(_original: Any) -> Any:
-        def dead(self: _Input) -> bool:
-            return torch.UntypedStorage._new_with_weak_ptr(self.storage.cdata) is None
-
-        return dead
-
-    return replaced(_Input, "dead", wrap)
+    return together(replaced(LivenessTracker, "_note_made_inside", nothing), replaced(liveness, "_within", everywhere))
 
 
 @FAULTS.patch("liveness.pinned-inputs", "liveness.not-revived", "liveness.dead-input")
 def tracker_accepts_reused_memory() -> AbstractContextManager[Any]:
-    """A dead input counts as alive as soon as anything lies at its address again: addresses are compared, not storages."""
+    """A dead input counts as alive once anything lies at its address again: addresses are compared, not storages."""
 
     def wrap(original: Any) -> Any:
         def dead(self: _Input) -> bool:

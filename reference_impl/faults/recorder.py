@@ -44,7 +44,7 @@ def _named(func: Any, *names: str) -> bool:
     return func.overloadpacket.__name__ in names
 
 
-# -- addresses and values -----------------------------------------------------------------------------------------------
+# -- addresses and values ---------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("replay.reads-current-values", "replay.performs-work")
@@ -113,7 +113,7 @@ def outputs_written_elsewhere() -> AbstractContextManager[Any]:
     return _rerun(changed)
 
 
-# -- kinds of operators -------------------------------------------------------------------------------------------------
+# -- kinds of operators -----------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("capture.operators", "replay.performs-work")
@@ -303,8 +303,8 @@ def custom_operators_run_once() -> AbstractContextManager[Any]:
     return together(_rerun(changed), replaced(operators, "python_body", wrap))
 
 
-@FAULTS.patch("capture.operators", "capture.views")
-def copies_between_devices_buffers_lost() -> AbstractContextManager[Any]:
+@FAULTS.patch("capture.operators")
+def converting_copies_copy_bytes() -> AbstractContextManager[Any]:
     """copy_ from a tensor of another dtype is recorded as a copy of bytes."""
 
     def changed(_: Any, func: Any, args: Any, ____: Any, _____: Any) -> Run | None:
@@ -323,7 +323,7 @@ def copies_between_devices_buffers_lost() -> AbstractContextManager[Any]:
     return _rerun(changed)
 
 
-# -- nodes --------------------------------------------------------------------------------------------------------------
+# -- nodes ------------------------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("replay.performs-work", "capture.operators")
@@ -364,7 +364,7 @@ def neighbours_exchanged() -> AbstractContextManager[Any]:
     return replaced(SoftwareCapture, "launch", wrap)
 
 
-@FAULTS.patch("capture.operators", "replay.performs-work")
+@FAULTS.patch("capture.many-operators")
 def equal_operators_merged() -> AbstractContextManager[Any]:
     """An operator that repeats the one before it, addresses and all, is taken for a duplicate and left out."""
 
@@ -419,7 +419,7 @@ def second_capture_is_empty() -> AbstractContextManager[Any]:
     return replaced(SoftwareCapture, "launch", wrap)
 
 
-# -- dtypes and sizes -----------------------------------------------------------------------------------------------------
+# -- dtypes and sizes -------------------------------------------------------------------------------------------------
 
 
 def _only_where(condition: Callable[[torch.Tensor], bool]) -> AbstractContextManager[Any]:
@@ -493,7 +493,7 @@ def empty_tensors_refused() -> AbstractContextManager[Any]:
     return _rerun(changed)
 
 
-# -- random numbers -------------------------------------------------------------------------------------------------------
+# -- random numbers ---------------------------------------------------------------------------------------------------
 
 
 def _random(changed: Callable[[Run, list[int]], Run]) -> AbstractContextManager[Any]:
@@ -590,7 +590,7 @@ def second_draw_repeats_the_first() -> AbstractContextManager[Any]:
     return _random(changed)
 
 
-# -- the user's memory ----------------------------------------------------------------------------------------------------
+# -- the user's memory ------------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("liveness.off-by-default", "liveness.frees-input-memory")

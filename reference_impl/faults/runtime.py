@@ -28,7 +28,7 @@ _ASYNC = "reference.asynchronous"
 
 @FAULTS.patch("capture.fork-join-order", "capture.fork-join", implementation=_ASYNC)
 def join_adds_no_edge() -> AbstractContextManager[Any]:
-    """A stream of the capture that waits for another one gets no edge: the join is checked off, not recorded."""
+    """A stream of the capture that waits for another one gets no edge: the join is ticked off, and not recorded."""
 
     def wrap(original: Any) -> Any:
         def append(self: Capture, stream: Any, payload: Any) -> Any:
@@ -39,7 +39,7 @@ def join_adds_no_edge() -> AbstractContextManager[Any]:
 
         return append
 
-    return replaced(Capture, "append", wrap)
+    return together(replaced(Capture, "append", wrap), replaced(Capture, "unjoined", lambda _: lambda self: False))
 
 
 @FAULTS.patch("capture.fork-join-order", "template-editing.fork-and-join", implementation=_ASYNC)
@@ -124,7 +124,7 @@ def dependent_pair_reordered() -> AbstractContextManager[Any]:
     return _frozen(changed)
 
 
-@FAULTS.patch("capture.fork-join-order", "capture.backward", implementation=_ASYNC)
+@FAULTS.patch("capture.many-operators", implementation=_ASYNC)
 def edges_lost_in_large_graphs() -> AbstractContextManager[Any]:
     """From the thirteenth node on, nodes have no edges: a table of fixed size."""
     return _frozen(
@@ -134,13 +134,13 @@ def edges_lost_in_large_graphs() -> AbstractContextManager[Any]:
     )
 
 
-@FAULTS.patch("capture.operators", "capture.backward", "capture.optimizer-step")
+@FAULTS.patch("capture.many-operators")
 def nodes_lost_in_large_graphs() -> AbstractContextManager[Any]:
     """A graph of more than twenty nodes loses its last one."""
     return _frozen(lambda nodes: nodes[:-1] if len(nodes) > 20 else nodes)
 
 
-# -- order of launches --------------------------------------------------------------------------------------------------
+# -- order of launches ------------------------------------------------------------------------------------------------
 
 
 def _launch(changed: Callable[[Any, Executable, Any], None]) -> AbstractContextManager[Any]:
@@ -164,7 +164,7 @@ def launch_does_not_wait_for_its_stream() -> AbstractContextManager[Any]:
     """A launch begins before the work in front of it on its stream is done."""
 
     def wrap(_original: Any) -> Any:
-        def predecessors(stream: Any) -> tuple[Any, ...]:  # noqa: ARG001  # that it does not look is the fault
+        def predecessors(stream: Any) -> tuple[Any, ...]:
             return ()
 
         return predecessors
@@ -234,17 +234,6 @@ def waits_for_events_are_forgotten() -> AbstractContextManager[Any]:
     return replaced(scheduler, "wait", wrap)
 
 
-@FAULTS.patch("replay.any-stream", "replay.ordered-on-stream", implementation=_ASYNC)
-def launches_of_one_graph_overlap() -> AbstractContextManager[Any]:
-    """A second launch of an executable, on another stream, does not wait for the first."""
-
-    def changed(original: Any, executable: Executable, stream: Any) -> None:
-        executable.latest = None
-        original(executable, stream)
-
-    return _launch(changed)
-
-
 @FAULTS.patch("replay.performs-work", "replay.reads-current-values")
 def third_launch_is_lost() -> AbstractContextManager[Any]:
     """The third launch of every executable is taken and not run."""
@@ -309,7 +298,7 @@ def destroying_drops_launches_under_way() -> AbstractContextManager[Any]:
     return together(_launch(changed), replaced(software, "cudaGraphExecDestroy", wrap))
 
 
-# -- what a capture allows ------------------------------------------------------------------------------------------------
+# -- what a capture allows --------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
@@ -341,7 +330,7 @@ def nothing_is_unsafe() -> AbstractContextManager[Any]:
 def synchronizing_is_allowed() -> AbstractContextManager[Any]:
     """Waiting for a stream or for the device inside a capture is let through and does nothing."""
     return together(
-        replaced(captures, "refuse_waiting", lambda _: lambda stream: None),  # noqa: ARG005  # the parameter's place
+        replaced(captures, "refuse_waiting", lambda _: lambda stream: None),
         replaced(captures, "refuse_any", lambda _: lambda: None),
     )
 
@@ -429,8 +418,8 @@ def never_says_capturing() -> AbstractContextManager[Any]:
     from reference_impl import namespace
 
     return together(
-        replaced(namespace, "current_stream_capturing", lambda _: lambda on: False),  # noqa: ARG005
-        replaced(software_streams.Stream, "is_capturing", lambda _: lambda self: False),  # noqa: ARG005
+        replaced(namespace, "current_stream_capturing", lambda _: lambda on: False),
+        replaced(software_streams.Stream, "is_capturing", lambda _: lambda self: False),
     )
 
 
@@ -439,10 +428,10 @@ def every_stream_says_capturing() -> AbstractContextManager[Any]:
     """While anything captures, every stream says that it does."""
     from reference_impl import namespace
 
-    return replaced(namespace, "current_stream_capturing", lambda _: lambda on: bool(captures.live))  # noqa: ARG005
+    return replaced(namespace, "current_stream_capturing", lambda _: lambda on: bool(captures.live))
 
 
-@FAULTS.patch("capture.other-streams-run")
+@FAULTS.patch("capture.other-streams-run", implementation=_ASYNC)
 def other_streams_are_captured_too() -> AbstractContextManager[Any]:
     """Work on a stream that has no part in the capture is recorded all the same."""
 
@@ -458,7 +447,7 @@ def other_streams_are_captured_too() -> AbstractContextManager[Any]:
 
         return of
 
-    return replaced(captures, "of", wrap)
+    return together(replaced(captures, "of", wrap), replaced(Capture, "unjoined", lambda _: lambda self: False))
 
 
 @FAULTS.patch("failed-capture.stream-usable", "failed-capture.abandoned-not-capturing")
@@ -491,7 +480,7 @@ def failed_end_leaves_forked_streams() -> AbstractContextManager[Any]:
     return replaced(Capture, "finish", wrap)
 
 
-@FAULTS.patch("error-modes.other-thread-ordinary-work")
+@FAULTS.patch("error-modes.other-thread-ordinary-work", implementation=_ASYNC)
 def ordinary_work_of_other_threads_breaks_captures() -> AbstractContextManager[Any]:
     """A kernel that another thread launches on a stream of its own invalidates a capture underway."""
 
@@ -507,7 +496,7 @@ def ordinary_work_of_other_threads_breaks_captures() -> AbstractContextManager[A
     return replaced(captures, "of", wrap)
 
 
-# -- executables and handles --------------------------------------------------------------------------------------------
+# -- executables and handles ------------------------------------------------------------------------------------------
 
 
 @FAULTS.patch("reinstantiation.edit-hidden-until-instantiate")
@@ -542,7 +531,7 @@ def executable_is_no_copy() -> AbstractContextManager[Any]:
 @FAULTS.patch("template-editing.clone-independent")
 def clone_shares_its_nodes() -> AbstractContextManager[Any]:
     """The clone of a template is the template itself."""
-    return replaced(templates.Template, "clone", lambda _: lambda self, *, embedded=False: self)  # noqa: ARG005
+    return replaced(templates.Template, "clone", lambda _: lambda self, *, embedded=False: self)
 
 
 @FAULTS.patch("template-editing.insert-between", "reinstantiation.edit-shown-after-instantiate")
@@ -579,7 +568,7 @@ def disabled_nodes_run() -> AbstractContextManager[Any]:
 @FAULTS.patch("template-editing.exec-update")
 def update_changes_nothing() -> AbstractContextManager[Any]:
     """Updating an executable from another template succeeds and changes nothing."""
-    return replaced(Executable, "update", lambda _: lambda self, template: None)  # noqa: ARG005
+    return replaced(Executable, "update", lambda _: lambda self, template: None)
 
 
 @FAULTS.patch("template-editing.exec-update-refused")
@@ -601,7 +590,7 @@ def update_takes_any_template() -> AbstractContextManager[Any]:
 @FAULTS.patch("template-editing.exec-node-parameters")
 def executable_parameters_ignored() -> AbstractContextManager[Any]:
     """Changing a node's parameters in an executable succeeds and changes nothing."""
-    return replaced(Executable, "set_payload", lambda _: lambda self, node, payload: None)  # noqa: ARG005
+    return replaced(Executable, "set_payload", lambda _: lambda self, node, payload: None)
 
 
 @FAULTS.patch("template-editing.pitched-memset")
@@ -639,7 +628,7 @@ def dependents_not_reported() -> AbstractContextManager[Any]:
     return replaced(
         software,
         "cudaGraphNodeGetDependentNodes",
-        lambda _: lambda node, number=0: (software.cudaError_t.cudaSuccess, [], [], 0),  # noqa: ARG005
+        lambda _: lambda node, number=0: (software.cudaError_t.cudaSuccess, [], [], 0),
     )
 
 

@@ -49,6 +49,12 @@ def _copy(at: Arguments) -> Sequence[torch.Tensor]:
     return ()
 
 
+def _converting_copy(at: Arguments) -> Sequence[torch.Tensor]:
+    counts = at.x.to(torch.int32)
+    at.out.copy_(counts)
+    return counts, torch.zeros_like(counts).copy_(at.y)
+
+
 def _indexed(at: Arguments) -> Sequence[torch.Tensor]:
     index = at.x.argmin(dim=1, keepdim=True)
     at.out.scatter_(1, at.x.argmax(dim=1, keepdim=True), at.y)
@@ -80,6 +86,7 @@ PROGRAMS: dict[str, Program] = {
     "in-place": _in_place,
     "out": _out,
     "copy": _copy,
+    "converting-copy": _converting_copy,
     "cast": lambda at: (at.x.to(torch.int32), at.x.to(torch.float16) + at.y.to(torch.float16)),
     "masked": _masked,
     "reduction": lambda at: (at.x.sum(), at.y.sum(dim=1), at.x.amax(dim=0), at.y.cumsum(dim=1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_raises
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.registry import requirement
 from suites.common import replay, side_stream
 from suites.context_manager.programs import Unrelated, spoil, stream_kept
@@ -20,9 +20,13 @@ def test_side_stream_by_default(impl: Adapter) -> None:
     graph = impl.new_graph()
     with impl.stream(impl.default_stream()):
         before = impl.current_stream()
-        with impl.capture(graph):
+        block = impl.capture(graph)
+        expect_no_raise("the block begins a capture, though the default stream is current", block.__enter__)
+        try:
             inside, capturing = impl.current_stream(), impl.is_current_stream_capturing()
             x.add_(1.0)
+        finally:
+            block.__exit__(None, None, None)
     expect(inside != before, "the block makes a side stream current", f"{inside!r} is current, as before it")
     expect(capturing, "the block's own stream captures", "it does not")
     replay(impl, graph, times=3)

@@ -161,7 +161,10 @@ def attempt(
     """Capture `body`, then make the disturbing call, then end the capture; record the outcome of each."""
     graph = impl.new_graph(keep_graph) if graph is None else graph
     ending: Exception | None = None
-    with side_stream(impl, stream) as side:
+    before = impl.current_stream()
+    side = impl.new_stream() if stream is None else stream
+    side.wait_stream(before)
+    with impl.stream(side):
         impl.capture_begin(graph, **settings)
         try:
             body()
@@ -171,6 +174,10 @@ def attempt(
             left_capturing = impl.is_current_stream_capturing()
             if left_capturing:
                 impl.abort_capture(graph)
+    # A stream that still captures cannot be waited for; what it left is for the test to say.
+    stuck = caught(lambda: before.wait_stream(side))
+    if stuck is not None and not left_capturing:
+        raise stuck
     return Attempt(graph, side, refusal, ending, left_capturing)
 
 

@@ -50,6 +50,11 @@ def test_keyword_argument(impl: Adapter, kind: str) -> None:
     expect_raises(
         "a graphed callable refuses keyword arguments", lambda: graphed(x=leaf(impl, ramp(SIZE, 4))), REFUSALS
     )
+    expect_raises(
+        "a graphed callable refuses a keyword argument beside its positional ones",
+        lambda: graphed(leaf(impl, ramp(SIZE)), scale=2.0),
+        REFUSALS,
+    )
     expected = ramp(SIZE, 1) * ramp(SIZE, 4) + ramp(SIZE, -9)
     expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 4))), expected, "by position the argument is taken")
 

@@ -191,7 +191,9 @@ class Machine(RuleBasedStateMachine):
     def new_handle(self) -> tuple[str, Any]:
         """A fresh pool handle, and its name in a script."""
         name = self.fresh("handle")
-        return name, self.do(f"{name} = backend.graph_pool_handle()", self.impl.graph_pool_handle, "pool handles can be made")
+        return name, self.do(
+            f"{name} = backend.graph_pool_handle()", self.impl.graph_pool_handle, "pool handles can be made"
+        )
 
     def pool_for(self, pick: int, *, shared: bool) -> tuple[Pool, str | None, Any]:
         """The pool of the next capture: the model's, its name in a script and the token; only private ones here."""
@@ -286,7 +288,8 @@ class Machine(RuleBasedStateMachine):
 
     def _end(self) -> None:
         graph = self.capturing
-        assert graph is not None and graph.pool is not None
+        assert graph is not None
+        assert graph.pool is not None
         promise = "capture_end ends a capture"
         if self._way == "calls":
             self.do(f"{graph.name}.capture_end()", graph.native.capture_end, promise)
@@ -428,7 +431,7 @@ class Machine(RuleBasedStateMachine):
         for name, value in self.values.items():
             if value is not None:
                 promise = (
-                    f"{name} holds what plain arithmetic gives after these calls: a replay does the captured work once, "
+                    f"{name} holds what plain arithmetic gives after these calls: replays do the captured work once, "
                     "and nothing else does it"
                 )
                 self.steps.line(f"expect_equal({name}, {rows(value)}, {promise!r})")

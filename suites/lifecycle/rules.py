@@ -76,9 +76,7 @@ class Pools(Machine):
                 if graph.pool is other.pool or {id(graph.pool), id(other.pool)} <= handles:
                     continue
                 promise = "graphs that were given no common pool have pools of their own"
-                self.steps.line(
-                    f"expect({graph.name}.pool() != {other.name}.pool(), {promise!r}, {graph.name}.pool())"
-                )
+                self.steps.line(f"expect({graph.name}.pool() != {other.name}.pool(), {promise!r}, {graph.name}.pool())")
                 with self.judged():
                     expect(graph.token != other.token, promise, f"both name {graph.token!r}")
 
@@ -273,5 +271,3 @@ class RefusalsInCapture(Refusals):
             return
         promise = "a stream that captures takes no second capture"
         self.refused(f"{other.name}.capture_begin()", lambda: self.impl.capture_begin(other.native), promise)
-
-

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.registry import requirement
 from suites.common import captured, replay, side_stream
 from suites.pools.programs import POISON, SIZE, capture_chain, chain, churn, settle
-
-if TYPE_CHECKING:
-    import torch
 
 
 def check_apart(impl: Adapter, graphs: list[tuple[Any, torch.Tensor, torch.Tensor]], promise: str) -> None:
@@ -138,6 +136,47 @@ def test_eager_work_between_replays_leaves_outputs_alone(impl: Adapter) -> None:
         expect_equal(impl, out, value + 5, "memory allocated outside captures overlaps no output of a graph")
 
 
+@requirement("pools.eager-memory-separate")
+@pytest.mark.parametrize("size", [SIZE, (1 << 20) + 37], ids=["small", "large"])
+def test_eager_memory_on_the_capturing_stream(impl: Adapter, size: int) -> None:
+    """What eager work allocates on the stream that captured is not memory that the capture freed."""
+    stream = impl.new_stream()
+    source, result = impl.full(size, 1.0), impl.full(size, POISON)
+    graph, _ = captured(impl, lambda: result.copy_(chain(source, 8)), stream=stream)
+    promise = "memory allocated outside captures never comes from a live graph's pool"
+    for value in (2.0, -30.0, 7.5):
+        with side_stream(impl, stream):
+            eager = [impl.full(size, POISON) for _ in range(8)]
+        impl.synchronize()
+        source.fill_(value)
+        result.fill_(POISON)
+        replay(impl, graph, 2)
+        expect_equal(impl, result, value + 8, "writing to memory from outside the pool does not disturb the graph")
+        for tensor in eager:
+            expect_equal(impl, tensor, POISON, promise)
+
+
+@requirement("pools.handles-isolate")
+def test_temporaries_of_one_handle_spare_outputs_of_another(impl: Adapter) -> None:
+    """Memory that a graph freed in one handle's pool does not become another handle's outputs."""
+    source = impl.full(SIZE, 1.0)
+
+    def temporaries() -> torch.Tensor:
+        made = [source + step for step in range(6)]
+        return torch.stack(made).sum(0)
+
+    left, total = captured(impl, temporaries, pool=impl.graph_pool_handle())
+    right, outputs = captured(impl, lambda: [source * step for step in range(6)], pool=impl.graph_pool_handle())
+    promise = "replays in one handle's pool leave the outputs in another's alone"
+    for value in (3.0, -8.0, 20.0):
+        source.fill_(value)
+        replay(impl, right)
+        replay(impl, left)
+        expect_equal(impl, total, value * 6 + 15, "a graph in one handle's pool replays right")
+        for step, output in enumerate(outputs):
+            expect_equal(impl, output, value * step, promise)
+
+
 @requirement("pools.survives-empty-cache")
 def test_emptying_the_cache_takes_nothing_from_a_live_graph(impl: Adapter) -> None:
     """Intermediates are free in the pool, yet their memory stays mapped and reserved for the graph."""
@@ -173,7 +212,7 @@ def test_memory_of_a_forked_stream_belongs_to_the_graph(impl: Adapter) -> None:
             graph.capture_end()
     for value in (3.0, -20.0, 9.5):
         with impl.stream(fork):
-            eager = [impl.full(SIZE, POISON) + 0 for _ in range(6)]
+            eager = [impl.full(SIZE, POISON) for _ in range(6)]
         eager += churn(impl, POISON)
         impl.synchronize()
         source.fill_(value)

@@ -1,4 +1,7 @@
-"""Programs drawn by hypothesis.  Each call is tried on tensors without contents, and left out where torch refuses it."""
+"""Programs drawn by hypothesis.
+
+Each call is tried on host tensors as it is drawn, and left out where torch refuses it.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,36 @@ from typing import Any
 import torch
 from hypothesis import strategies as st
 
+from conformance.adapter import in_thread
 from suites.random_programs.program import Argument, Call, Capture, Fork, Free, Here, Input, Instruction, Name, Program
 
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.bfloat16)
 SHAPES = ((3, 5), (5, 3), (5,), (37,))
-#: Shapes, strides and types alone.  No implementation has a hand in these.
-META = torch.device("meta")
+CPU = torch.device("cpu")
 
 #: Operators that give the same bits on any path through a kernel: exact, or rounded as IEEE 754 says.
 BINARY = ("add", "mul", "sub", "maximum", "minimum", "lt", "eq", "logical_xor")
 UNARY = ("neg", "abs", "relu", "square", "clone", "logical_not")
-#: Operators that devices do not have for booleans, which tensors without contents do not tell.
+#: Operators that not every device has for booleans.
 NUMBERS_ONLY = ("neg", "abs", "relu", "square", "mm", "sub", ".neg_", ".clamp_", ".sub_")
 VIEWS = ("t", "narrow", "select", "unsqueeze", "expand", "flatten")
 REDUCTIONS = ("sum", "amax", "cumsum")
 IN_PLACE = ("add_", "mul_", "sub_", "copy_", "maximum_out", "neg_", "fill_", "clamp_", "masked_fill_")
-KINDS = ("binary", "in-place", "view", "out", "unary", "scalar", "reduction", "factory", "where", "cast", "mm", "cat", "two")
+KINDS = (
+    "binary",
+    "in-place",
+    "view",
+    "out",
+    "unary",
+    "scalar",
+    "reduction",
+    "factory",
+    "where",
+    "cast",
+    "mm",
+    "cat",
+    "two",
+)
 
 NUMBER = st.integers(0, 7)
 SMALL = st.sampled_from([2, 3, -1, 5])
@@ -47,7 +64,8 @@ class Drawing:
 
     def pick(self, names: Sequence[str]) -> str:
         """One of `names`, the latest most easily."""
-        return names[-1 - self.draw(NUMBER) % len(names)]
+        back: int = self.draw(NUMBER)
+        return names[-1 - back % len(names)]
 
     def call(self) -> Call | None:
         """One call that torch takes, or ``None``."""
@@ -55,12 +73,14 @@ class Drawing:
         drawn: Call | None = getattr(self, "_" + kind.replace("-", "_"))(self.pick(self.readable))
         if drawn is None:
             return None
-        if drawn.function in NUMBERS_ONLY and any(
+        booleans = [
             self.tensors[entry.name].dtype is torch.bool for entry in drawn.arguments if isinstance(entry, Name)
-        ):
+        ]
+        if drawn.function in NUMBERS_ONLY and any(booleans):
             return None
         try:
-            drawn.run(self.tensors, META)
+            # In a thread of its own: in this one the implementation may have a hand in what the host computes.
+            in_thread(lambda: drawn.run(self.tensors, CPU))
         except (RuntimeError, IndexError, TypeError):
             for name in drawn.targets:
                 self.tensors.pop(name, None)
@@ -142,6 +162,8 @@ class Drawing:
         other = self.pick(others)
         if _narrows(self.tensors[other], self.tensors[target]):
             kind = "neg_"
+        if kind == "masked_fill_" and self.tensors[other].dtype is not torch.bool:
+            kind = "fill_"
         if kind == "maximum_out":
             return Call((), "maximum", (Name(target), Name(other)), (("out", Name(target)),))
         arguments: dict[str, tuple[Argument, ...]] = {
@@ -225,9 +247,7 @@ def programs(draw: Any, *, captures: int = 1, longest: int = 10, forks: bool = F
         for number in range(draw(st.integers(1, 3)))
     )
     for entry in inputs:
-        drawing.tensors[entry.name] = entry.make(
-            entry.seed, lambda values, dtype: torch.empty(_shape(values), dtype=dtype, device=META)
-        )
+        drawing.tensors[entry.name] = in_thread(lambda entry=entry: entry.make(entry.seed, _on_host))
     made = []
     for _ in range(draw(st.integers(1, captures))):
         body = drawing.body(longest, forks=forks)
@@ -239,12 +259,12 @@ def programs(draw: Any, *, captures: int = 1, longest: int = 10, forks: bool = F
     return Program(inputs, tuple(made), rounds)
 
 
-def _shape(values: list[Any]) -> tuple[int, ...]:
-    return (len(values), len(values[0])) if isinstance(values[0], list) else (len(values),)
+def _on_host(values: Any, dtype: torch.dtype) -> torch.Tensor:
+    return torch.tensor(values, dtype=dtype)
 
 
 def _storage(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata  # noqa: SLF001  # storages without contents have no address
+    return tensor.untyped_storage().data_ptr()
 
 
 def _narrows(source: torch.Tensor, target: torch.Tensor) -> bool:

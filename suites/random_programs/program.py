@@ -5,29 +5,33 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import torch
 
 Tensors = dict[str, torch.Tensor]
 
 
-class Name(NamedTuple):
+@dataclass(frozen=True)
+class Name:
     """A tensor by its name."""
 
     name: str
 
 
-class Here(NamedTuple):
+@dataclass(frozen=True)
+class Here:
     """The device under test."""
 
 
-Argument = Name | Here | int | float | bool | torch.dtype | None | tuple["Argument", ...]
+Argument: TypeAlias = Name | Here | int | float | bool | torch.dtype | tuple["Argument", ...] | None
 
 
 @dataclass(frozen=True)
 class Call:
-    """``targets = function(*arguments, **settings)``; a function that begins with a dot is a method of its first argument.
+    """``targets = function(*arguments, **settings)``.
+
+    A function that begins with a dot is a method of its first argument.
 
     In-place calls have no targets.
     """

@@ -124,6 +124,17 @@ def test_runtime_launches_a_lazily_made_executable(impl: Adapter) -> None:
     counter.expect_runs(4, "each launch of the executable's handle runs the captured work once")
 
 
+@requirement("raw-handles.exec-launchable")
+def test_runtime_launches_the_newest_executable(impl: Adapter) -> None:
+    """After each further instantiate() the handle that is asked for then launches the work."""
+    counter = Counter(impl)
+    graph, _ = captured(impl, counter.body, keep_graph=True)
+    for turn in range(1, 4):
+        graph.instantiate()
+        launch(impl, impl.raw_exec(graph))
+        counter.expect_runs(turn, "the handle that follows an instantiate() launches the captured work")
+
+
 @requirement("raw-handles.handles-follow-recapture")
 def test_handles_name_the_new_capture(impl: Adapter) -> None:
     """After reset and a new capture both handles lead to the new work, not to the old."""

@@ -8,7 +8,7 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.registry import requirement
-from suites.common import captured, replay
+from suites.common import captured, replay, side_stream
 
 #: Neither round nor a multiple of a block, and above 2**16, 2**20 and one megabyte of elements of any kind.
 SIZE = (1 << 20) + 37
@@ -34,10 +34,12 @@ def test_every_element(impl: Adapter, kind: str) -> None:
 @requirement("replay.large-tensors", "pools.private-intermediates")
 def test_large_intermediates_are_the_graphs_own(impl: Adapter) -> None:
     """Large eager work between capture and replays leaves the graph's large intermediate values alone."""
-    x = impl.full(SIZE, 1.0)
-    graph, out = captured(impl, lambda: (x + 1) * 3 - x)
+    x, stream = impl.full(SIZE, 1.0), impl.new_stream()
+    graph, out = captured(impl, lambda: (x + 1) * 3 - x, stream=stream)
     for turn in range(1, 4):
-        scratch = [impl.full(SIZE, -9.0) for _ in range(3)]
+        with side_stream(impl, stream):
+            scratch = [impl.full(SIZE, -9.0) for _ in range(3)]
+        impl.synchronize()
         x.fill_(float(turn))
         out.fill_(-1.0)
         replay(impl, graph)

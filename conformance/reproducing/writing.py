@@ -1,0 +1,207 @@
+"""A failure as a standalone script."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.reproducing.inlining import SHIM, Inlined
+from conformance.reproducing.preamble import Beginning, beginning
+from conformance.reproducing.steps import steps_of
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.adapter import Adapter
+    from conformance.registry import Requirement
+
+
+class _Unwritable(Exception):
+    """A value that no expression is known for."""
+
+
+def write(
+    item: pytest.Item,
+    adapter: Adapter,
+    spec: str,
+    requirements: Sequence[Requirement],
+    seen: str,
+    error: BaseException | None,
+) -> str | None:
+    """The script for a failed test, or ``None`` when it cannot be told from the kit.
+
+    Args:
+        item: the test.
+        adapter: of the implementation.
+        spec: what ``--impl`` said.
+        requirements: what the test decides.
+        seen: the failure's message.
+        error: what the test raised.
+    """
+    start = beginning(adapter, spec)
+    if start is None:
+        return None
+    steps = None if error is None else steps_of(error)
+    try:
+        copied, body = _of_steps(steps) if steps is not None else _of_source(item)
+    except (_Unwritable, KeyError, OSError, SyntaxError):
+        return None
+    return _assemble(_docstring(adapter.name, requirements, seen), start, copied, body)
+
+
+def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str:
+    lines = [f"Fails while {name} does not meet what is documented."]
+    for entry in requirements:
+        lines += ["", *textwrap.wrap(f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}", 110)]
+        lines += [f"    documented in {place}" for place in entry.documents]
+    lines += ["", "As seen:", textwrap.indent(seen, "    "), "", "Exit status: 0 when nothing is wrong."]
+    return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
+
+
+def _of_steps(steps: str) -> tuple[Inlined, str]:
+    copied = Inlined()
+    tree = ast.parse(steps)
+    copied.note(tree)
+    copied.attributes |= {"read", "is_current_stream_capturing"}
+    used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+    for name in ("refused", "expect_capturing", "expect", "expect_equal", "impl"):
+        if name in used | {"impl"}:
+            copied.add(SHIM, name)
+    copied.beginnings |= {"make_tensor", "backend", "Graph", "DEVICE"}
+    # In the steps there is one implementation only, which need not be named at each call.
+    words = "def tensor(data, dtype=None):\n    return make_tensor(data, dtype)\n\n\n"
+    if "expect_equal" in used:
+        words += "def check(tensor, expected, promise):\n    expect_equal(impl, tensor, expected, promise)\n\n\n"
+    written = steps.replace("expect_equal(", "check(")
+    return copied, words + "def main():\n" + textwrap.indent(written, "    ")
+
+
+def _of_source(item: pytest.Item) -> tuple[Inlined, str]:
+    function: Any = getattr(item, "function", None)
+    callspec: Any = getattr(item, "callspec", None)
+    if not inspect.isfunction(function) or callspec is None:
+        raise _Unwritable
+    copied = Inlined()
+    module = function.__module__
+    given: dict[str, str] = {}
+    lines: list[str] = []
+    for name in inspect.signature(function).parameters:
+        if name == "impl":
+            given[name] = "impl"
+        elif name == "observe":
+            given[name] = "lambda name, value: None"
+        elif name == "tmp_path":
+            copied.imports |= {"import tempfile": None, "from pathlib import Path": None}
+            given[name] = "Path(tempfile.mkdtemp())"
+        elif name in callspec.params:
+            given[name] = _Value(copied, module, function).text(callspec.params[name], name)
+        else:
+            raise _Unwritable(name)
+    called = copied.add(module, function.__name__)
+    copied.attributes |= {"is_current_stream_capturing", "synchronize"}
+    copied.add(SHIM, "impl")
+    arguments = ", ".join(f"{name}={text}" for name, text in given.items())
+    lines += [
+        "def main():",
+        f"    {called}({arguments})",
+        "    impl.synchronize()",
+        "    assert not impl.is_current_stream_capturing(), 'the current stream is left capturing'",
+    ]
+    return copied, "\n".join(lines)
+
+
+class _Value:
+    """Expressions for a test's parameters."""
+
+    def __init__(self, copied: Inlined, module: str, function: Any) -> None:
+        self._copied = copied
+        self._module = module
+        self._function = function
+
+    def text(self, value: Any, parameter: str = "") -> str:
+        """An expression for `value`, which the test has as `parameter`.
+
+        Raises:
+            _Unwritable: none is known.
+        """
+        if isinstance(value, str):
+            # It may name a member of the implementation.
+            self._copied.attributes.add(value)
+        if value is None or isinstance(value, bool | int | str | bytes | torch.dtype):
+            return repr(value)
+        if isinstance(value, float):
+            return f"float({str(value)!r})"
+        if type(value) in (tuple, list):
+            inside = ", ".join(map(self.text, value))
+            if type(value) is list:
+                return f"[{inside}]"
+            return f"({inside}{',' if len(value) == 1 else ''})"
+        if isinstance(value, type) and value.__module__ == "builtins":
+            return value.__name__
+        named = getattr(value, "__name__", ""), getattr(value, "__module__", "") or ""
+        if named[0].isidentifier() and named[1].partition(".")[0] in ("suites", "tests"):
+            return self._copied.add(named[1], named[0])
+        return self._element(value) or self._written(value, parameter)
+
+    def _element(self, value: Any) -> str | None:
+        """A place in one of the module's own tables."""
+        for name, table in self._function.__globals__.items():
+            pairs: Any = ()
+            if isinstance(table, Mapping):
+                pairs = table.items()
+            elif isinstance(table, list | tuple):
+                pairs = enumerate(table)
+            for key, entry in pairs:
+                if entry is value and isinstance(key, str | int):
+                    return f"{self._copied.add(self._module, name)}[{key!r}]"
+        return None
+
+    def _written(self, value: Any, parameter: str) -> str:
+        """What the decorator that gives the parameter its values says."""
+        tree = ast.parse(textwrap.dedent(inspect.getsource(self._function)))
+        decorators = getattr(tree.body[0], "decorator_list", [])
+        for mark in getattr(self._function, "pytestmark", []):
+            if mark.name != "parametrize" or mark.args[0] != parameter:
+                continue
+            values = [entry.values[0] if hasattr(entry, "values") else entry for entry in mark.args[1]]
+            place = next((number for number, entry in enumerate(values) if entry is value), None)
+            for node in decorators:
+                match node:
+                    case ast.Call(args=[ast.Constant(value=named), ast.List(elts=entries)]) if named == parameter:
+                        if place is not None:
+                            return self._expression(entries[place])
+        raise _Unwritable(repr(value))
+
+    def _expression(self, node: ast.expr) -> str:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="param"), args=[first, *_]):
+                node = first
+        return self._copied.expression(self._module, node)
+
+
+def _assemble(docstring: str, start: Beginning, copied: Inlined, body: str) -> str:
+    used = copied.beginnings | {"backend", "Graph"}
+    order = ("backend", "Graph", *sorted(set(start.names) - {"backend", "Graph"}))
+    device = "DEVICE" in used or any("DEVICE" in start.names[name] for name in used)
+    names = [start.names[name] for name in order if name in used or (name == "DEVICE" and device)]
+    imports = sorted({*start.imports, *copied.imports, "import sys", "import random"})
+    setup = [f"stack.enter_context({text})" for text in start.setup]
+    ending = ["random.seed(0)", "torch.default_generator.manual_seed(0)"]
+    if setup:
+        imports = sorted({*imports, "import contextlib"})
+        ending += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), "    main()"]
+    else:
+        ending.append("main()")
+    ending.append('print("nothing is wrong", file=sys.stderr)')
+    parts = [docstring, "\n".join(imports), "\n".join(names), *copied.texts, body]
+    return (
+        "\n\n\n".join(part.strip("\n") for part in parts)
+        + '\n\n\nif __name__ == "__main__":\n'
+        + textwrap.indent("\n".join(ending), "    ")
+        + "\n"
+    )

@@ -1,0 +1,210 @@
+"""Other orders, other memory, other moments than the reference's."""
+
+from __future__ import annotations
+
+import gc
+import pathlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from reference_impl import debugging
+from reference_impl.allocator import DEFAULT_POOL
+from reference_impl.allocator import core as allocator
+from reference_impl.context import CaptureContext
+from reference_impl.core import GraphCore
+from reference_impl.faults.fault import replaced, together
+from reference_impl.hooks import Hooks
+from reference_impl.software import executables, scheduler
+from reference_impl.software.captures import Capture
+from reference_impl.software.orders import _with_serial, topological
+from reference_impl.software.templates import Empty
+from reference_impl.software_device import SoftwareDevice
+from reference_impl.variants.variant import CUDA, EVERY_DIALECT, Variants
+
+VARIANTS = Variants()
+
+
+def _order(direction: int) -> AbstractContextManager[Any]:
+    def wrap(_original: Any) -> Any:
+        def draw_orders(waits: Any, serial: Sequence[Any]) -> list[list[int]]:
+            return [topological(_with_serial(waits, serial), lambda place: direction * place)]
+
+        return draw_orders
+
+    return replaced(executables, "draw_orders", wrap)
+
+
+@VARIANTS.patch(*CUDA)
+def oldest_node_first() -> AbstractContextManager[Any]:
+    """Independent nodes run in the order of their capture, every time."""
+    return _order(1)
+
+
+@VARIANTS.patch(*CUDA)
+def newest_node_first() -> AbstractContextManager[Any]:
+    """Of independent nodes the newest runs first, every time."""
+    return _order(-1)
+
+
+@VARIANTS.patch("reference", "reference.xpu")
+def further_nodes() -> AbstractContextManager[Any]:
+    """A captured operator makes two nodes: one that does its work, behind one that does nothing."""
+
+    def wrap(original: Any) -> Any:
+        def append(self: Capture, stream: Any, payload: Any) -> Any:
+            original(self, stream, Empty())
+            return original(self, stream, payload)
+
+        return append
+
+    return replaced(Capture, "append", wrap)
+
+
+@VARIANTS.patch("reference", "reference.asynchronous")
+def memory_reserved_ahead() -> AbstractContextManager[Any]:
+    """A pool gets its first segments when the capture begins, whether anything needs them or not."""
+
+    def wrap(original: Any) -> Any:
+        def begin_pool(self: SoftwareDevice, pool: Any) -> None:
+            original(self, pool)
+            stream = self.current_stream().cuda_stream
+            for nbytes in (512, 3 << 20):
+                self.allocator.free(self.allocator.allocate(nbytes, stream, pool))
+
+        return begin_pool
+
+    return replaced(SoftwareDevice, "begin_pool", wrap)
+
+
+@VARIANTS.patch(*CUDA)
+def memory_reserved_exactly() -> AbstractContextManager[Any]:
+    """Every allocation that finds no free block takes just what it needs from the system."""
+    return replaced(allocator, "round_segment", lambda _: lambda size: size)
+
+
+@VARIANTS.patch(*EVERY_DIALECT)
+def pool_hint_not_taken() -> AbstractContextManager[Any]:
+    """Graphs report the pool that they were given, and share no memory: a pool is a hint."""
+    from reference_impl.allocator import new_pool_id
+
+    own: dict[tuple[int, Any], Any] = {}
+
+    def wrap(original: Any) -> Any:
+        def storage(self: SoftwareDevice, nbytes: int, pool: Any) -> Any:
+            if pool != DEFAULT_POOL:
+                use = self.allocator._pools.__dict__.setdefault("_beginnings", {}).get(pool, 0)
+                pool = own.setdefault((use, pool), new_pool_id())
+            return original(self, nbytes, pool)
+
+        return storage
+
+    def begin(original: Any) -> Any:
+        def begin_pool(self: SoftwareDevice, pool: Any) -> None:
+            original(self, pool)
+            beginnings = self.allocator._pools.__dict__.setdefault("_beginnings", {})
+            beginnings[pool] = beginnings.get(pool, 0) + 1
+            hidden = own.setdefault((beginnings[pool], pool), new_pool_id())
+            self.allocator.retain_pool(hidden)
+
+        return begin_pool
+
+    def release(original: Any) -> Any:
+        def release_pool(self: SoftwareDevice, pool: Any) -> None:
+            original(self, pool)
+            if self.allocator.use_count(pool) == 0:
+                for key in [key for key in own if key[1] == pool]:
+                    hidden = own.pop(key)
+                    while self.allocator.use_count(hidden):
+                        self.allocator.release_pool(hidden)
+
+        return release_pool
+
+    def ranges(original: Any) -> Any:
+        def pool_ranges(self: SoftwareDevice, pools: Any) -> Any:
+            wanted = set(pools)
+            return original(self, [*wanted, *(hidden for key, hidden in own.items() if key[1] in wanted)])
+
+        return pool_ranges
+
+    return together(
+        replaced(SoftwareDevice, "storage", wrap),
+        replaced(SoftwareDevice, "begin_pool", begin),
+        replaced(SoftwareDevice, "release_pool", release),
+        replaced(SoftwareDevice, "pool_ranges", ranges),
+    )
+
+
+@VARIANTS.patch(*CUDA)
+def live_hooks() -> AbstractContextManager[Any]:
+    """Hooks are looked up one by one while they are called: one that is removed meanwhile is not called any more."""
+
+    def wrap(_original: Any) -> Any:
+        def fire(self: Hooks, argument: Any) -> None:
+            for number in list(self._hooks):
+                hook = self._hooks.get(number)
+                if hook is not None:
+                    hook(argument)
+
+        return fire
+
+    return replaced(Hooks, "fire", wrap)
+
+
+@VARIANTS.patch("reference", "reference.xpu")
+def context_gives_the_graph() -> AbstractContextManager[Any]:
+    """The context manager collects garbage first, and gives the graph to `as`."""
+
+    def wrap(original: Any) -> Any:
+        def enter(self: CaptureContext) -> Any:
+            gc.collect()
+            original(self)
+            return self._target
+
+        return enter
+
+    return replaced(CaptureContext, "__enter__", wrap)
+
+
+@VARIANTS.patch("reference.xpu", "reference.accelerator")
+def dumps_something_else() -> AbstractContextManager[Any]:
+    """Where the documents name no format, debug_dump writes JSON."""
+
+    def wrap(original: Any) -> Any:
+        def print_dot(graph: GraphCore, call: str, path: Any, *, verbose: bool = True) -> None:
+            original(graph, call, path, verbose=verbose)
+            pathlib.Path(path).write_text('{"nodes": ["one", "two"]}\n', encoding="utf-8")
+
+        return print_dot
+
+    return replaced(debugging, "print_dot", wrap)
+
+
+@VARIANTS.patch("reference.accelerator")
+def garbage_collected_at_every_step() -> AbstractContextManager[Any]:
+    """The garbage collector runs whenever a capture begins or ends."""
+
+    def wrap(original: Any) -> Any:
+        def collecting(self: GraphCore, *arguments: Any) -> Any:
+            gc.collect(0)
+            return original(self, *arguments)
+
+        return collecting
+
+    return together(replaced(GraphCore, "_begin", wrap), replaced(GraphCore, "_end", wrap))
+
+
+@VARIANTS.patch("reference.asynchronous")
+def runs_as_soon_as_it_can() -> AbstractContextManager[Any]:
+    """Replays are driven to their end when they are launched, while other work is still deferred."""
+
+    def wrap(original: Any) -> Any:
+        def launch(self: executables.Executable, stream: Any) -> None:
+            original(self, stream)
+            work = scheduler.policy.deferred
+            if work is not None and self.latest is not None:
+                work.drive([self.latest])
+
+        return launch
+
+    return replaced(executables.Executable, "launch", wrap)

@@ -1,0 +1,142 @@
+"""Scripts fail where the test failed, without the kit, and pass where nothing is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.record import Record, read_record
+
+ROOT = Path(__file__).parents[2]
+
+#: Runs a script where nothing but the reference can be imported of this project.
+ALONE = """
+import importlib.abc, runpy, sys
+
+class NoKit(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("conformance", "suites", "reports"):
+            raise ImportError("no kit here: " + name)
+
+sys.meta_path.insert(0, NoKit())
+sys.path.insert(0, ".")
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+#: A broken class, and the suites that reject it: ordinary tests, sequences of calls and programs.
+BROKEN = {
+    "ReplaysTwice": ("suites/replay/test_refusals.py", "suites/replay/test_streams.py", "suites/lifecycle"),
+    "ForgetsTheLastNode": ("suites/capture/test_operators.py", "suites/random_programs"),
+    "LetsAnyoneInstantiate": ("suites/keep_graph", "suites/misuse", "suites/lifecycle"),
+    "NewTokenAtEveryCall": ("suites/pools/test_tokens.py", "suites/lifecycle"),
+    "HidesASpoiledCapture": ("suites/failed_capture",),
+}
+
+
+def alone(script: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", "-c", ALONE, str(script)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_fails_with_the_fault_and_passes_without(broken: str, tmp_path: Path) -> None:
+    done = conformance(f"tests/broken/classes.py:{broken}", tmp_path, *BROKEN[broken])
+    rejecting = [result for result in done.results if result.verdict.rejects]
+    scripts = sorted((tmp_path / "scripts").glob("*.py"))
+    assert rejecting
+    assert all(result.reproducer for result in rejecting)
+    assert len(scripts) == len(rejecting)
+    # Of each file of tests the first; all of them would take minutes.
+    first = {script.name.partition("-py-test-")[0] + str("lifecycle" in script.name): script for script in scripts}
+    for script in first.values():
+        failed = alone(script)
+        assert failed.returncode != 0, script.name
+        assert "no kit here" not in failed.stderr, failed.stderr
+        assert "Error" in failed.stderr or "NotConforming" in failed.stderr
+        mended = tmp_path / "mended.py"
+        right = script.read_text(encoding="utf-8").replace(f"Graph = _module.{broken}", "Graph = backend.CUDAGraph")
+        mended.write_text(right, encoding="utf-8")
+        passed = alone(mended)
+        assert passed.returncode == 0, f"{script.name}\n{passed.stderr}"
+
+
+def test_states_the_requirement(tmp_path: Path) -> None:
+    done = conformance("tests/broken/classes.py:ReplaysTwice", tmp_path, "suites/replay/test_streams.py")
+    result = next(result for result in done.results if result.verdict.rejects)
+    known = {entry.id: entry for entry in done.header.requirements}
+    assert result.reproducer is not None
+    for identity in result.requirements:
+        assert identity in result.reproducer
+        assert known[identity].documents[0] in result.reproducer
+
+
+def test_passing_tests_have_none(tmp_path: Path) -> None:
+    done = conformance("reference", tmp_path, "suites/replay/test_streams.py")
+    assert all(result.reproducer is None for result in done.results)
+    assert not (tmp_path / "scripts").exists()
+
+
+@pytest.mark.parametrize("implementation", ["reference", "reference.asynchronous"])
+def test_same_record_whatever_the_hash_seed(implementation: str, tmp_path: Path) -> None:
+    selection = (
+        "suites/lifecycle",
+        "suites/random_programs",
+        "suites/replay/test_random.py",
+        "suites/pools/test_tokens.py",
+    )
+    first, second = (
+        conformance(implementation, tmp_path / seed, *selection, PYTHONHASHSEED=seed) for seed in ("1", "2")
+    )
+    assert [untimed(result.to_dict()) for result in first.results] == [
+        untimed(result.to_dict()) for result in second.results
+    ]
+
+
+def test_same_rejection_whatever_the_hash_seed(tmp_path: Path) -> None:
+    first, second = (
+        conformance("tests/broken/classes.py:ReplaysTwice", tmp_path / seed, "suites/lifecycle", PYTHONHASHSEED=seed)
+        for seed in ("1", "2")
+    )
+    assert [result.reproducer for result in first.results] == [result.reproducer for result in second.results]
+
+
+def test_exploring_records_its_seed(tmp_path: Path) -> None:
+    done = conformance("reference", tmp_path, "suites/lifecycle", "--explore=7")
+    assert done.header.options["explore"] == "7"
+    assert all("--explore=7" in result.command for result in done.results)
+    drawn = conformance("reference", tmp_path / "drawn", "suites/lifecycle/test_lifecycle.py", "--explore")
+    assert str(drawn.header.options["explore"]).isdecimal()
+
+
+def conformance(implementation: str, folder: Path, *arguments: str, **environment: str) -> Record:
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / "record.jsonl"
+    command = [
+        *(sys.executable, "-m", "pytest", "-q", "--tb=no", "--no-isolate", "-p", "no:cacheprovider"),
+        *(f"--impl={implementation}", f"--record={record}", f"--reproducers={folder / 'scripts'}", *arguments),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout[-2000:] + done.stderr[-2000:]
+    return read_record(record)
+
+
+def untimed(result: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in result.items() if name != "duration_s"}

@@ -1,0 +1,1 @@
+"""Tests of the self-check and of the catalogues that it runs."""

@@ -1,0 +1,63 @@
+"""The command: what it kills, what it accepts, and what it says of a catalogue that is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+KILLED = ("ignores-keep-graph", "accelerator-takes-any-mode", "random-state-frozen")
+
+
+def self_check(*arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-c", "from conformance.cli import main; raise SystemExit(main())", "self-check"]
+    done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in {0, 1}, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.returncode, done.stdout
+
+
+def rows(printed: str) -> dict[str, Any]:
+    return {row["name"]: row for row in json.loads(printed)["rows"]}
+
+
+@pytest.fixture(scope="module")
+def good() -> tuple[int, dict[str, Any]]:
+    """The command over a few faults and a variant."""
+    chosen = [f"--fault={name}" for name in KILLED]
+    status, printed = self_check("--json", *chosen, "--variant=accelerator-refuses-other-modes")
+    return status, rows(printed)
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_a_fault_is_killed_by_what_it_names(good: tuple[int, dict[str, Any]], name: str) -> None:
+    row = good[1][name]
+    assert row["outcome"] == "killed"
+    assert row["requirements"]
+    assert 1 <= row["tests"] <= row["run"]
+    assert row["message"].startswith("promised: ")
+
+
+def test_a_variant_is_accepted(good: tuple[int, dict[str, Any]]) -> None:
+    status, found = good
+    row = found["accelerator-refuses-other-modes"]
+    assert (row["outcome"], row["tests"]) == ("accepted", 0)
+    assert row["run"] > 300
+    assert status == 0
+
+
+def test_what_should_have_been_rejected_fails_the_command(tmp_path: Path) -> None:
+    page = tmp_path / "table.md"
+    modules = ["--faults=tests.selfcheck.neutral", "--variants=tests.selfcheck.neutral"]
+    status, printed = self_check("--json", *modules, f"--markdown={page}")
+    found = rows(printed)
+    assert status == 1
+    assert found["neutral"]["outcome"] == "survived"
+    assert found["misnamed"]["outcome"] == "wrong reason"
+    assert found["wrong"]["outcome"] == "false alarm"
+    assert "| neutral | Nothing is wrong. | **survived**" in page.read_text(encoding="utf-8")
