@@ -288,6 +288,8 @@ class Executor:
 
     def _reproducer(self, case: Case, progress: _Progress, item: pytest.Item, error: BaseException) -> str | None:
         # Only now: most sessions have nothing to write.
+        if "torch" not in sys.modules:
+            return None  # a script in plain torch says nothing of an implementation that runs without it
         from conformance.reproducing.writing import write
 
         adapter, spec = self.adapters[case.implementation], self.specs[case.implementation]

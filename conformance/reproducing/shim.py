@@ -214,3 +214,11 @@ def refused(promise, call):
 def expect_capturing(capturing):
     seen = impl.is_current_stream_capturing()
     expect(seen == capturing, "a stream captures from capture_begin to capture_end, and at no other time", seen)
+
+
+def ends(graph):
+    try:
+        graph.capture_end()
+    except Exception:
+        return False
+    return True

@@ -69,9 +69,11 @@ def _of_steps(steps: str) -> tuple[Inlined, str]:
     copied.note(tree)
     copied.attributes |= {"read", "is_current_stream_capturing"}
     used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    for name in ("refused", "expect_capturing", "expect", "expect_equal", "impl"):
+    for name in ("refused", "ends", "expect_capturing", "expect", "expect_equal", "impl"):
         if name in used | {"impl"}:
             copied.add(SHIM, name)
+    if "contextlib" in used:
+        copied.imports["import contextlib"] = None
     copied.beginnings |= {"make_tensor", "backend", "Graph", "DEVICE"}
     # In the steps there is one implementation only, which need not be named at each call.
     words = "def tensor(data, dtype=None):\n    return make_tensor(data, dtype)\n\n\n"

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+import reference_impl
 from reference_impl import debugging
-from reference_impl.allocator import DEFAULT_POOL
+from reference_impl.allocator import new_pool_id
 from reference_impl.allocator import core as allocator
 from reference_impl.context import CaptureContext
 from reference_impl.core import GraphCore
@@ -83,29 +84,28 @@ def memory_reserved_exactly() -> AbstractContextManager[Any]:
     return replaced(allocator, "round_segment", lambda _: lambda size: size)
 
 
-@VARIANTS.patch(*EVERY_DIALECT)
+@VARIANTS.patch("reference", "reference.accelerator")
 def pool_hint_not_taken() -> AbstractContextManager[Any]:
-    """Graphs report the pool that they were given, and share no memory: a pool is a hint."""
-    from reference_impl.allocator import new_pool_id
+    """Graphs report the pool that they were given and share no memory, as the hint allows; graphed callables do."""
+    #: By reported pool and how many captures it has seen, the pool that the memory of the latest one comes from.
+    hidden: dict[tuple[Any, int], Any] = {}
+    captures: dict[Any, int] = {}
+    sharing: list[bool] = []
 
-    own: dict[tuple[int, Any], Any] = {}
+    def storage(original: Any) -> Any:
+        def from_hidden(self: SoftwareDevice, nbytes: int, pool: Any) -> Any:
+            return original(self, nbytes, hidden.get((pool, captures.get(pool, 0)), pool))
 
-    def wrap(original: Any) -> Any:
-        def storage(self: SoftwareDevice, nbytes: int, pool: Any) -> Any:
-            if pool != DEFAULT_POOL:
-                use = self.allocator._pools.__dict__.setdefault("_beginnings", {}).get(pool, 0)
-                pool = own.setdefault((use, pool), new_pool_id())
-            return original(self, nbytes, pool)
-
-        return storage
+        return from_hidden
 
     def begin(original: Any) -> Any:
         def begin_pool(self: SoftwareDevice, pool: Any) -> None:
             original(self, pool)
-            beginnings = self.allocator._pools.__dict__.setdefault("_beginnings", {})
-            beginnings[pool] = beginnings.get(pool, 0) + 1
-            hidden = own.setdefault((beginnings[pool], pool), new_pool_id())
-            self.allocator.retain_pool(hidden)
+            captures[pool] = captures.get(pool, 0) + 1
+            if sharing:
+                return
+            own = hidden[pool, captures[pool]] = new_pool_id()
+            self.allocator.retain_pool(own)
 
         return begin_pool
 
@@ -113,25 +113,34 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
         def release_pool(self: SoftwareDevice, pool: Any) -> None:
             original(self, pool)
             if self.allocator.use_count(pool) == 0:
-                for key in [key for key in own if key[1] == pool]:
-                    hidden = own.pop(key)
-                    while self.allocator.use_count(hidden):
-                        self.allocator.release_pool(hidden)
+                for key in [key for key in hidden if key[0] == pool]:
+                    self.allocator.release_pool(hidden.pop(key))
 
         return release_pool
 
     def ranges(original: Any) -> Any:
         def pool_ranges(self: SoftwareDevice, pools: Any) -> Any:
             wanted = set(pools)
-            return original(self, [*wanted, *(hidden for key, hidden in own.items() if key[1] in wanted)])
+            return original(self, [*wanted, *(own for key, own in hidden.items() if key[0] in wanted)])
 
         return pool_ranges
 
+    def make(original: Any) -> Any:
+        def make_graphed_callables(*arguments: Any, **settings: Any) -> Any:
+            sharing.append(True)
+            try:
+                return original(*arguments, **settings)
+            finally:
+                sharing.pop()
+
+        return make_graphed_callables
+
     return together(
-        replaced(SoftwareDevice, "storage", wrap),
+        replaced(SoftwareDevice, "storage", storage),
         replaced(SoftwareDevice, "begin_pool", begin),
         replaced(SoftwareDevice, "release_pool", release),
         replaced(SoftwareDevice, "pool_ranges", ranges),
+        replaced(reference_impl, "make_graphed_callables", make),
     )
 
 

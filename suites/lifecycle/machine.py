@@ -126,6 +126,10 @@ class Machine(RuleBasedStateMachine):
         argument = "" if keep is None else f"keep_graph={keep}"
         native = self.do(f"{name} = Graph({argument})", lambda: self.impl.new_graph(keep), "a graph can be made")
         self.graphs.append(Graph(name, native, keep))
+        self.made(self.graphs[-1])
+
+    def made(self, graph: Graph) -> None:
+        """Do more to a new graph."""
 
     @precondition(lambda self: self.in_state(0, State.EMPTY) is not None)
     @precondition(lambda self: self.idle)
@@ -227,7 +231,11 @@ class Machine(RuleBasedStateMachine):
         self._begin(pick, stream, way, pool, shared=shared)
         for kind, writes, reads, number, forked in works:
             self._work(kind, writes, reads, number, forked=forked)
+            self.between(reads)
         self._end()
+
+    def between(self, pick: int) -> None:
+        """Do more inside a capture that is made in one go."""
 
     @precondition(lambda self: not self.idle)
     @rule(
@@ -299,6 +307,10 @@ class Machine(RuleBasedStateMachine):
         with self.judged():
             expect_no_raise(promise, opened.close)
         self.steps.line(f"backend.current_stream().wait_stream({self._stream_name})")
+        self._ended_well(graph)
+
+    def _ended_well(self, graph: Graph) -> None:
+        assert graph.pool is not None
         graph.captured()
         for name in self._captured_outputs:
             self.outputs[name] = Output(graph.pool, graph.place)

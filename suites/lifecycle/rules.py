@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_no_raise
+from conformance.checks import expect, expect_no_raise, fail
 from conformance.examples import Examples
 from suites.lifecycle.machine import ANY, Machine, offers
 from suites.lifecycle.model import Graph, Pool, State
 
 HOLDING = (State.TEMPLATE, State.KEPT, State.READY)
+HANDLES = ("template", "executable")
+DISTURBANCES = ("replay", "instantiate", "begin", "begin another", "end another", "end elsewhere", *HANDLES)
 MOMENTS = ("capture_end", "post_instantiate")
 
 
@@ -170,11 +173,17 @@ class Hooks(Machine):
         """The hooks of the instantiation ran."""
         self._fire(graph, "post_instantiate")
 
-    @precondition(lambda self: self.idle and self.graphs and len(self.registered) < 4)
+    def made(self, graph: Graph) -> None:
+        """Every graph has a hook from the beginning: of one moment or of the other."""
+        self._register(graph, MOMENTS[self.names % 2])
+
+    @precondition(lambda self: self.idle and self.graphs and len(self.registered) < 8)
     @rule(pick=ANY, moment=st.sampled_from(MOMENTS))
     def register(self, pick: int, moment: str) -> None:
         """Register a hook that notes whether it was given its graph, with the handle that it is promised."""
-        graph = self.graphs[pick % len(self.graphs)]
+        self._register(self.graphs[pick % len(self.graphs)], moment)
+
+    def _register(self, graph: Graph, moment: str) -> None:
         name = self.fresh("hook")
         log, native, handles = self.log, graph.native, offers(self.impl, "raw_handles", "2.9")
         method = f"register_{moment}_hook"
@@ -251,11 +260,37 @@ class RefusalsInCapture(Refusals):
     """Calls that a capture does not allow: refused, and the capture goes on."""
 
     @precondition(lambda self: not self.idle)
-    @rule(call=st.sampled_from(["replay", "instantiate", "begin", "begin another", "end another"]), pick=ANY)
+    @rule(call=st.sampled_from(DISTURBANCES), pick=ANY)
     def disturb(self, call: str, pick: int) -> None:
         """The capturing graph is no graph yet, and its stream is taken."""
+        self._disturb(call, pick)
+
+    def between(self, pick: int) -> None:
+        """The same inside a capture that is made in one go."""
+        self._disturb(DISTURBANCES[(pick + self.names) % len(DISTURBANCES)], pick)
+
+    def _end_elsewhere(self, graph: Graph) -> None:
+        name = self.fresh("elsewhere")
+        elsewhere = self.impl.new_stream()
+        self.steps.line(f"{name} = backend.Stream()")
+        promise = "capture_end with another stream current than the capturing one is a RuntimeError"
+        with self.steps.block(f"with backend.stream({name}):"), self.impl.stream(elsewhere):
+            self.refused(f"{graph.name}.capture_end()", graph.native.capture_end, promise)
+
+    def _disturb(self, call: str, pick: int) -> None:
         graph = self.capturing
         assert graph is not None
+        if call in HANDLES:
+            if self.impl.dialect != "accelerator" and offers(self.impl, "raw_handles", "2.9"):
+                handles = Handles.text, {"template": self.impl.raw_graph, "executable": self.impl.raw_exec}
+                promise = f"the {call}'s handle of a graph that is capturing is a RuntimeError"
+                text = handles[0](self, graph, call)  # type: ignore[arg-type]  # it needs the dialect only
+                self.refused(text, lambda: handles[1][call](graph.native), promise)
+            return
+        if call == "end elsewhere":
+            if self._way == "calls":
+                self._end_elsewhere(graph)
+            return
         if call == "instantiate" and not offers(self.impl, "keep_graph", "2.8"):
             call = "replay"
         if call in ("replay", "instantiate"):
@@ -271,3 +306,50 @@ class RefusalsInCapture(Refusals):
             return
         promise = "a stream that captures takes no second capture"
         self.refused(f"{other.name}.capture_begin()", lambda: self.impl.capture_begin(other.native), promise)
+
+
+class Failures(Machine):
+    """Captures that a forbidden call may spoil."""
+
+    def _end(self) -> None:
+        """End a capture that waited for its own stream: it fails, or it is as good as any."""
+        graph = self.capturing
+        assert graph is not None
+        # About every other capture; by the names given so far, so that a shorter example stays as it is.
+        if self._way != "calls" or self.names % 2:
+            super()._end()
+            return
+        self.steps.line("with contextlib.suppress(Exception):")
+        self.steps.line("    backend.current_stream().synchronize()")
+        with contextlib.suppress(Exception):
+            self.impl.current_stream().synchronize()
+        self.steps.line(f"ended_{graph.name} = ends({graph.name})")
+        ended = _ends(graph.native)
+        if ended and self.impl.dialect == "cuda":
+            promise = "capture_end raises after a call that invalidated the capture"
+            self.steps.line(f"expect(not ended_{graph.name}, {promise!r}, 'no error')")
+            with self.judged():
+                fail(promise, "no error")
+        self.steps.leave()
+        self.capturing = None
+        opened, self.open = self.open, contextlib.ExitStack()
+        opened.close()
+        self.steps.line(f"backend.current_stream().wait_stream({self._stream_name})")
+        if ended:
+            self._ended_well(graph)
+            return
+        for name in self._captured_outputs:
+            self.steps.line(f"del {name}")
+            del self.tensors[name]
+        graph.emptied()
+        promise = "replay of a graph whose capture failed is a RuntimeError"
+        self.refused(f"{graph.name}.replay()", graph.native.replay, promise)
+        self.do(f"{graph.name}.reset()", graph.native.reset, "a graph whose capture failed can be reset")
+
+
+def _ends(graph: Any) -> bool:
+    try:
+        graph.capture_end()
+    except Exception:
+        return False
+    return True
