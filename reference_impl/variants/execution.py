@@ -10,8 +10,8 @@ from typing import Any
 
 import reference_impl
 from reference_impl import debugging
-from reference_impl.allocator import new_pool_id
 from reference_impl.allocator import core as allocator
+from reference_impl.allocator import new_pool_id
 from reference_impl.context import CaptureContext
 from reference_impl.core import GraphCore
 from reference_impl.faults.fault import replaced, together
@@ -21,7 +21,7 @@ from reference_impl.software.captures import Capture
 from reference_impl.software.orders import _with_serial, topological
 from reference_impl.software.templates import Empty
 from reference_impl.software_device import SoftwareDevice
-from reference_impl.variants.variant import CUDA, EVERY_DIALECT, Variants
+from reference_impl.variants.variant import CUDA, Variants
 
 VARIANTS = Variants()
 
@@ -194,9 +194,9 @@ def garbage_collected_at_every_step() -> AbstractContextManager[Any]:
     """The garbage collector runs whenever a capture begins or ends."""
 
     def wrap(original: Any) -> Any:
-        def collecting(self: GraphCore, *arguments: Any) -> Any:
-            gc.collect(0)
-            return original(self, *arguments)
+        def collecting(self: GraphCore, *arguments: Any, **settings: Any) -> Any:
+            gc.collect()
+            return original(self, *arguments, **settings)
 
         return collecting
 

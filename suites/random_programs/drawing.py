@@ -5,6 +5,7 @@ Each call is tried on host tensors as it is drawn, and left out where torch refu
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -247,7 +248,7 @@ def programs(draw: Any, *, captures: int = 1, longest: int = 10, forks: bool = F
         for number in range(draw(st.integers(1, 3)))
     )
     for entry in inputs:
-        drawing.tensors[entry.name] = in_thread(lambda entry=entry: entry.make(entry.seed, _on_host))
+        drawing.tensors[entry.name] = in_thread(functools.partial(entry.make, entry.seed, _on_host))
     made = []
     for _ in range(draw(st.integers(1, captures))):
         body = drawing.body(longest, forks=forks)
