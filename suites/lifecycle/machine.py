@@ -399,10 +399,13 @@ class Machine(RuleBasedStateMachine):
             self.do(f"{graph.name}.reset()", graph.native.reset, "reset() works whatever the graph holds")
         graph.emptied()
 
-    @precondition(lambda self: len(self.graphs) > (0 if self.idle else 1))
+    @precondition(lambda self: self.idle and self.graphs)
     @rule(pick=ANY)
     def drop(self, pick: int) -> None:
-        """Let go of a graph, also while another one captures."""
+        """Let go of a graph."""
+        self._drop(pick)
+
+    def _drop(self, pick: int) -> None:
         fit = [graph for graph in self.graphs if graph is not self.capturing]
         graph = fit[pick % len(fit)]
         self.looked_at = False

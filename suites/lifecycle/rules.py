@@ -308,6 +308,21 @@ class RefusalsInCapture(Refusals):
         self.refused(f"{other.name}.capture_begin()", lambda: self.impl.capture_begin(other.native), promise)
 
 
+class Deletions(Machine):
+    """Graph objects that go while another one captures."""
+
+    @precondition(lambda self: not self.idle and len(self.graphs) > 1)
+    @rule(pick=ANY)
+    def drop_in_capture(self, pick: int) -> None:
+        """Let go of a graph that is not the capturing one."""
+        self._drop(pick)
+
+    def between(self, pick: int) -> None:
+        """The same inside a capture that is made in one go."""
+        if len(self.graphs) > 1:
+            self._drop(pick)
+
+
 class Failures(Machine):
     """Captures that a forbidden call may spoil."""
 

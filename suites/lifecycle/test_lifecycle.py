@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.registry import requirement
 from suites.lifecycle.machine import Machine, run
-from suites.lifecycle.rules import Failures, Handles, Hooks, Pools, Refusals, RefusalsInCapture
+from suites.lifecycle.rules import Deletions, Failures, Handles, Hooks, Pools, Refusals, RefusalsInCapture
 
 
 @requirement("lifecycle.results")
@@ -42,6 +42,12 @@ def test_refusals(impl: Adapter) -> None:
 def test_refusals_in_capture(impl: Adapter) -> None:
     """The same, with calls inside captures that a capture does not allow."""
     run(impl, RefusalsInCapture)
+
+
+@requirement("lifecycle.deletions-in-capture")
+def test_deletions_in_capture(impl: Adapter) -> None:
+    """The same, with graph objects that go while another one captures."""
+    run(impl, Deletions)
 
 
 @requirement("lifecycle.failures")
