@@ -11,7 +11,7 @@ import pytest
 
 from conformance.errors import KitError, one_line
 from conformance.places import HOME, SUITES
-from conformance.registry import MARKER, TIME_MARKER, claimed_ids
+from conformance.registry import MARKER, PROPERTY_MARKER, TIME_MARKER, claimed_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ class _Claims:
         self.tests: dict[str, dict[str, None]] = {}
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        for marker in (MARKER, TIME_MARKER):
+        for marker in (MARKER, TIME_MARKER, PROPERTY_MARKER):
             config.addinivalue_line("markers", f"{marker}: see conformance.plugin")
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:

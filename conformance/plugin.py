@@ -6,7 +6,7 @@ import pytest
 
 from conformance import options
 from conformance.errors import ConformanceError, KitError
-from conformance.registry import MARKER, TIME_MARKER
+from conformance.registry import MARKER, PROPERTY_MARKER, TIME_MARKER
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -27,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Find the implementations, so that a wrong name ends the session before it begins."""
     config.addinivalue_line("markers", f"{MARKER}(*ids): the requirements that a conformance test decides")
     config.addinivalue_line("markers", f"{TIME_MARKER}(seconds): how long a conformance test may take")
+    config.addinivalue_line("markers", f"{PROPERTY_MARKER}: a conformance test that draws examples")
     try:
         given = options.read(config)
         if given is not None:

@@ -33,6 +33,9 @@ MARKER = "conformance_requirement"
 #: The pytest marker beneath `time_limit`.
 TIME_MARKER = "conformance_time_limit"
 
+#: The pytest marker beneath `property_test`.
+PROPERTY_MARKER = "conformance_property_test"
+
 #: Lower-case words joined by ``-``.
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FILE_KEYS = {"area", "title", "requirement"}
@@ -151,6 +154,12 @@ def time_limit(seconds: float) -> Callable[[_Test], _Test]:
     return mark
 
 
+def property_test(test: _Test) -> _Test:
+    """Say of a test that it draws examples, so that it may answer otherwise with other ones: ``@property_test``."""
+    marked: _Test = getattr(pytest.mark, PROPERTY_MARKER)(test)
+    return marked
+
+
 class Marked(Protocol):
     """The part of a pytest item that says what it claims."""
 
@@ -166,6 +175,11 @@ def claimed_ids(item: Marked) -> tuple[str, ...]:
 def asked_seconds(item: Marked) -> float:
     """The longest time that `item` asks for with `time_limit`; 0 when it does not ask."""
     return max((float(mark.args[0]) for mark in item.iter_markers(TIME_MARKER)), default=0.0)
+
+
+def draws_examples(item: Marked) -> bool:
+    """Whether `item` is a `property_test`."""
+    return any(True for _ in item.iter_markers(PROPERTY_MARKER))
 
 
 def unclaimed(claimed: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from conformance.errors import RequirementError, UsageError
 from conformance.options import Options
 from conformance.places import HOME, SUITES
-from conformance.registry import Registry, Requirement, asked_seconds, claimed_ids
+from conformance.registry import Registry, Requirement, asked_seconds, claimed_ids, draws_examples
 
 if TYPE_CHECKING:
     import pytest
@@ -29,6 +29,7 @@ class Case:
         implementation: the adapter's name.
         requirements: what it decides.
         seconds: how long it asks for; 0 when it does not.
+        draws: whether it draws examples.
     """
 
     nodeid: str
@@ -36,6 +37,7 @@ class Case:
     implementation: str
     requirements: tuple[Requirement, ...]
     seconds: float = 0.0
+    draws: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ def case_of(item: pytest.Item, registry: Registry, implementations: Collection[s
     for entry in requirements:
         if entry.untestable is not None:
             raise RequirementError(f"{item.nodeid} decides {entry.id}, which is declared untestable")
-    return Case(item.nodeid, name[1], name[0], requirements, asked_seconds(item))
+    return Case(item.nodeid, name[1], name[0], requirements, asked_seconds(item), draws_examples(item))
 
 
 def is_narrowed(config: pytest.Config) -> bool:

@@ -18,7 +18,7 @@ NAMES = "conformance.reproducing.names"
 #: Modules of the kit that the shim stands for.
 REPLACED = ("conformance.checks", "conformance.errors")
 #: Decorators that mean something to the kit or to pytest alone.
-KIT_DECORATORS = ("pytest", "requirement", "time_limit", "given", "settings")
+KIT_DECORATORS = ("pytest", "requirement", "time_limit", "property_test", "given", "settings")
 
 
 @dataclass(frozen=True)

@@ -118,13 +118,18 @@ def _variant_jobs(
             rows[variant.name, implementation] = row
             say(_line(row))
 
-        return Job(variant, implementation, [_everything], done)
+        return Job(variant, implementation, [_everything if explore is None else _drawing], done)
 
     return [job(variant, implementation) for variant in variants for implementation in variant.implementations]
 
 
 def _everything(_: Case, __: Sequence[TestResult]) -> bool:
     return True
+
+
+def _drawing(case: Case, _: Sequence[TestResult]) -> bool:
+    """The others have nothing new to say when only the examples are new."""
+    return case.draws
 
 
 def _line(row: Row) -> str:

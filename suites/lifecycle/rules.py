@@ -16,7 +16,7 @@ from suites.lifecycle.model import Graph, Pool, State
 
 HOLDING = (State.TEMPLATE, State.KEPT, State.READY)
 HANDLES = ("template", "executable")
-DISTURBANCES = ("replay", "instantiate", "begin", "begin another", "end another", "end elsewhere", *HANDLES)
+DISTURBANCES = ("replay", "instantiate", "begin", "end another", "end elsewhere", *HANDLES)
 MOMENTS = ("capture_end", "post_instantiate")
 
 
@@ -262,7 +262,7 @@ class RefusalsInCapture(Refusals):
     @precondition(lambda self: not self.idle)
     @rule(call=st.sampled_from(DISTURBANCES), pick=ANY)
     def disturb(self, call: str, pick: int) -> None:
-        """The capturing graph is no graph yet, and its stream is taken."""
+        """The capturing graph is no graph yet, and captures once at a time."""
         self._disturb(call, pick)
 
     def between(self, pick: int) -> None:
@@ -297,15 +297,15 @@ class RefusalsInCapture(Refusals):
             promise = f"{call} of a graph that is capturing is a RuntimeError"
             self.refused(f"{graph.name}.{call}()", getattr(graph.native, call), promise)
             return
-        idle = [other for other in self.graphs if other.state is State.EMPTY]
-        other = graph if call == "begin" or not idle else idle[pick % len(idle)]
         if call == "end another":
-            if other is not graph:
+            idle = [other for other in self.graphs if other.state is State.EMPTY]
+            if idle:
+                other = idle[pick % len(idle)]
                 promise = "a graph that began no capture cannot end another's"
                 self.refused(f"{other.name}.capture_end()", other.native.capture_end, promise)
             return
-        promise = "a stream that captures takes no second capture"
-        self.refused(f"{other.name}.capture_begin()", lambda: self.impl.capture_begin(other.native), promise)
+        promise = "a graph that is capturing begins no second capture"
+        self.refused(f"{graph.name}.capture_begin()", lambda: self.impl.capture_begin(graph.native), promise)
 
 
 class Deletions(Machine):

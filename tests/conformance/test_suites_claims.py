@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance import executing, recording, session  # noqa: F401 - before pytester takes stock of modules
-from conformance.registry import claimed_ids, load_registry, unclaimed
+from conformance.registry import claimed_ids, draws_examples, load_registry, unclaimed
 from tests.conformance.conftest import IMPLEMENTATION
 
 pytest_plugins = ["pytester"]
@@ -21,9 +21,11 @@ class _Claims:
 
     def __init__(self) -> None:
         self.ids: set[str] = set()
+        self.drawing: dict[Path, set[bool]] = {}
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         self.ids.update(claimed_ids(item))
+        self.drawing.setdefault(item.path.parent, set()).add(draws_examples(item))
 
 
 def test_every_testable_requirement_has_a_test(pytester: pytest.Pytester) -> None:
@@ -35,3 +37,7 @@ def test_every_testable_requirement_has_a_test(pytester: pytest.Pytester) -> Non
     assert status == 0
     assert claims.ids <= set(load_registry().requirements)
     assert unclaimed(claims.ids) == ()
+    # What draws examples says so, or an exploring self-check would leave it out.
+    for folder, marked in claims.drawing.items():
+        texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+        assert marked == {any("conformance.examples" in text for text in texts)}, folder
