@@ -80,6 +80,11 @@ class Executor:
         self._health = {name: Health(adapter) for name, adapter in adapters.items()}
         self._deselecting = False
 
+    def collect_garbage(self) -> None:
+        """Collect garbage after each test from now on."""
+        for health in self._health.values():
+            health.collects = True
+
     # -- collection ---------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)

@@ -121,6 +121,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         gc.collect()
         # What is loaded stays: collecting after each test must not walk through all of it.
         gc.freeze()
+        executor.collect_garbage()
         cases = executor.cases
         self.sendevent(
             "conformance_ready",

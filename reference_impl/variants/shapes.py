@@ -165,12 +165,15 @@ class AcceleratorReplacesOnRecapture(_Replaces, Graph):
 
 @VARIANTS.graph_class(*CUDA)
 class KeepsItsToken(CUDAGraph):
-    """A graph that captures again without a pool uses the token that it had before reset()."""
+    """A graph that captures again without a pool uses the token that it had before reset(), if no other graph does."""
 
     _own: Any = None
+    _all: weakref.WeakSet[KeepsItsToken] = weakref.WeakSet()
 
     def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
-        super()._begin(call, self._own if pool is None else pool, mode, check_input_liveness)
+        self._all.add(self)
+        shared = any(self._own in other._holds.pools for other in self._all if other is not self)
+        super()._begin(call, self._own if pool is None and not shared else pool, mode, check_input_liveness)
         if pool is None:
             self._own = self._holds.pools[0]
 
