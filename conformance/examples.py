@@ -14,7 +14,7 @@ from conformance.reproducing.steps import Steps, attach
 SHORTENING = 100
 
 #: How many times as many examples an exploring session draws.
-EXPLORING = 5
+EXPLORING = 2
 
 
 def exploring() -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from reference_impl.variants import execution, shapes, values
-from reference_impl.variants.variant import Variant
+import contextlib
 
-VARIANTS: tuple[Variant, ...] = (*values.VARIANTS, *shapes.VARIANTS, *execution.VARIANTS)
+from reference_impl.variants import execution, shapes, values
+from reference_impl.variants.variant import EVERY_DIALECT, Variant
+
+UNCHANGED = Variant(
+    "unchanged", "The reference as it is.", (*EVERY_DIALECT, "reference.asynchronous"), contextlib.nullcontext
+)
+VARIANTS: tuple[Variant, ...] = (UNCHANGED, *values.VARIANTS, *shapes.VARIANTS, *execution.VARIANTS)
 
 __all__ = ["VARIANTS", "Variant"]
