@@ -39,8 +39,6 @@ EXIT_S = 15.0
 #: Seconds between two looks at the workers, and at one that has hung up and must end any moment.
 _TICK_S = 0.5
 _END_TICK_S = 0.01
-#: Verdicts after which a destructive test has, as far as anybody can tell, destroyed nothing.
-_HARMLESS = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
 
 
 @dataclass
@@ -60,7 +58,6 @@ class Worker:
         silent: whether it has hung up.
         error: what the gateway said of that.
         ran: how many tests it has run.
-        unharmed: whether all of them were destructive ones that destroyed nothing.
     """
 
     slot: int
@@ -75,7 +72,6 @@ class Worker:
     silent: bool = False
     error: str | None = None
     ran: int = 0
-    unharmed: bool = True
 
 
 class Controller:
@@ -171,7 +167,7 @@ class Controller:
         """Run all tests."""
         if self._told is None or self.config.option.collectonly:
             return True
-        for slot in range(1, min(len(self._specs), len(self._ordinary))):
+        for slot in range(1, min(len(self._specs), len(self._ordinary) + len(self._destructive))):
             self._start(slot)
         for worker in list(self._workers.values()):
             if worker.ready:
@@ -310,10 +306,11 @@ class Controller:
     # -- running ------------------------------------------------------------------------------------------------------
 
     def _go_on(self, worker: Worker) -> None:
-        """Give a worker its next test, or end it."""
-        nodeid = self._next(worker)
+        """Give a worker its next test, let it wait for one, or end it."""
+        nodeid = self._next()
         if nodeid is None:
-            self._close(worker, "there is nothing left for it")
+            if not (worker.ran == 0 and self._destructive):
+                self._close(worker, "there is nothing left for it")
             return
         self._failed_starts = 0
         worker.running, worker.reports, worker.done = nodeid, [], False
@@ -325,14 +322,13 @@ class Controller:
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.link.send_runtest_some([self._index[nodeid]])
 
-    def _next(self, worker: Worker) -> str | None:
+    def _next(self) -> str | None:
         if self._ordinary:
             return self._ordinary.popleft()
-        # What may leave the process, or the device, unusable runs alone, and in a worker that has run nothing else.
-        alone = len(self._workers) == 1
-        if self._destructive and alone and worker.unharmed:
-            return self._destructive.popleft()
-        return None
+        # What may leave the process, or the device, unusable runs in a worker that has run nothing else, and alone: the
+        # workers for those after it may be there, but whatever has run a test has ended.
+        alone = all(other.ran == 0 for other in self._workers.values())
+        return self._destructive.popleft() if self._destructive and alone else None
 
     def _on_testreport(self, worker: Worker, rep: pytest.TestReport) -> None:
         worker.reports.append(rep)
@@ -343,8 +339,6 @@ class Controller:
             # It came back after all, most likely because the signal for its stacks woke it; its end is on its way.
             return
         worker.watchdog.rest()
-        case = self.cases.get(worker.running or "")
-        worker.unharmed &= case is not None and case.destructive and _verdict(worker.reports) in _HARMLESS
         told_of = (vars(rep)["conformance"] for rep in worker.reports if "conformance" in vars(rep))
         sent: dict[str, Any] = next(told_of, {})
         if sent.get("unfit"):
@@ -358,19 +352,14 @@ class Controller:
             reason = "its test has put something off to its end"
         elif self.options.isolate == "test":
             reason = "it was for one test"
-        elif self._next_is_for_others(worker):
+        elif not self._ordinary:
+            # A destructive test had this worker for itself, and so will the next one.
             reason = "there is nothing left for it"
         if reason is None:
             self._flush(worker)
             self._go_on(worker)
         else:
             self._close(worker, reason)
-
-    def _next_is_for_others(self, worker: Worker) -> bool:
-        if self._ordinary:
-            return False
-        alone = len(self._workers) == 1
-        return not (self._destructive and alone and worker.unharmed)
 
     def _flush(self, worker: Worker) -> None:
         """Publish the reports of a worker's test."""
@@ -483,8 +472,13 @@ class Controller:
             late = f"took more than {worker.watchdog.allowed:g} s to start and " if worker.watchdog.overdue else ""
             told = ending.told()
             self._did_not_start(worker.slot, f"it {late}{ending.how}" + (f"\n{told}" if told else ""))
-        elif self._ordinary or (self._destructive and not self._workers):
-            self._start(worker.slot if self._ordinary else 0)
+            return
+        fresh = [other for other in self._workers.values() if other.ran == 0]
+        if self._ordinary or len(self._destructive) > len(fresh):
+            self._start(worker.slot)
+        for other in fresh:
+            if other.ready and other.closing is None:
+                self._go_on(other)
 
 
 def _specs(config: pytest.Config) -> list[str]:
@@ -506,11 +500,6 @@ def _nth_device(variable: str, number: int) -> str:
 def _location(nodeid: str) -> tuple[str, int | None, str]:
     file, _, name = nodeid.partition("::")
     return file, None, name
-
-
-def _verdict(reports: list[pytest.TestReport]) -> Verdict | None:
-    sent = [vars(report)["conformance"] for report in reports if "conformance" in vars(report)]
-    return Verdict(sent[-1]["result"]["verdict"]) if sent else None
 
 
 def _difference(first: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Sessions over the hostile backend, each in a process of its own."""
+"""Sessions over the hostile backend and over the toy, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from conformance.record import Record, read_record
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-HOSTILE = HERE / "hostile"
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,11 @@ class Done:
 
 
 def command(words: Sequence[str], *, limit_kib: int | None = None) -> list[str]:
-    """How to start a session over the hostile backend, where no process may use more than `limit_kib`."""
+    """How to start a session, over the toy unless told; no process of it may use more than `limit_kib`."""
     run = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "pytest.ini", "--rootdir=."]
     run += ["--import-mode=importlib", "--tb=short", *words]
     if not any(word.startswith("--impl") for word in words):
-        run.append("--impl=backend.py:adapter")
+        run.append("--impl=toy.py:adapter")
     return run if limit_kib is None else ["bash", "-c", f'ulimit -v {limit_kib}; exec "$0" "$@"', *run]
 
 
@@ -50,16 +49,30 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables}
 
 
+def _folder(made: Path, **files: str) -> Path:
+    """`files` in a folder of their own, under names that pytest knows and the project's own sessions must not meet."""
+    made.mkdir()
+    for name, source in {"conftest": "hostile/kit", "behaviours": "hostile/behaviours", **files}.items():
+        shutil.copy(HERE / f"{source}.py", made / f"{name}.py")
+    (made / "pytest.ini").write_text("[pytest]\naddopts = -ra\n", encoding="utf-8")
+    return made
+
+
 @pytest.fixture(scope="session")
 def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The hostile backend and its suite, in a folder of their own."""
-    folder = tmp_path_factory.mktemp("hostile") / "suite"
-    shutil.copytree(HOSTILE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    # Under names that pytest knows, which the project's own sessions must not meet.
-    (folder / "kit.py").rename(folder / "conftest.py")
-    (folder / "behaviour_suite.py").rename(folder / "test_behaviour.py")
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = -ra\n", encoding="utf-8")
-    return folder
+    """The reference with all its misbehaviours, and their suite."""
+    return _folder(
+        tmp_path_factory.mktemp("hostile") / "suite",
+        backend="hostile/backend",
+        aborts_at_import="hostile/aborts_at_import",
+        test_behaviour="hostile/behaviour_suite",
+    )
+
+
+@pytest.fixture(scope="session")
+def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy, which starts fast, and its suite."""
+    return _folder(tmp_path_factory.mktemp("toy") / "suite", toy="toy/toy", test_toy="toy/toy_suite")
 
 
 def session(folder: Path, record: Path, *words: str, limit_kib: int | None = None, **variables: str) -> Done:
@@ -70,7 +83,7 @@ def session(folder: Path, record: Path, *words: str, limit_kib: int | None = Non
         env=environment(**variables),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return Done(done.returncode, done.stdout + done.stderr, record)

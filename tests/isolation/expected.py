@@ -30,7 +30,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "sticky-error": ("fail", "call", "an illegal memory access was encountered"),
     "capture-left-open": ("fail", "call", "the current stream is still capturing"),
     "wrong-stream": ("fail", "call", "another stream was left current"),
-    "wrong-value": ("fail", "call", "assert 2 == 1"),
+    "wrong-value": ("fail", "call", "each replay runs the captured work once"),
     "thread-left-running": ("fail", "teardown", "the thread 'stray' was left running"),
     "child-left-running": ("pass", "call", ""),
     "garbage-on-stdout": ("pass", "call", ""),
@@ -45,3 +45,16 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "replaced-judges": ("fail", "teardown", "pytest.fail was replaced"),
     "broken-runner": ("fail", "call", "TestReport.from_item_and_call was replaced"),
 }
+
+
+def table() -> str:
+    """The same for people, as it stands in ``docs/isolation.md``."""
+    lines = ["| in its test the backend does | verdict | where | in the message |", "| --- | --- | --- | --- |"]
+    for behaviour, (verdict, phase, words) in EXPECTED.items():
+        told = f"`{words}`" if words else ""
+        lines.append(f"| {behaviour} | {_either(verdict)} | {_either(phase)} | {told} |".replace("  ", " "))
+    return "\n".join(lines)
+
+
+def _either(words: str) -> str:
+    return " or ".join(f"`{word}`" for word in words.split("|"))

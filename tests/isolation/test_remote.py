@@ -38,9 +38,7 @@ def local(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Don
 
 
 @pytest.mark.parametrize("kind", ["socket", "python"])
-def test_the_results_are_the_same(
-    hostile_folder: Path, tmp_path: Path, server: str, local: Done, kind: str
-) -> None:
+def test_the_results_are_the_same(hostile_folder: Path, tmp_path: Path, server: str, local: Done, kind: str) -> None:
     gateway = f"socket={server}" if kind == "socket" else f"popen//python={sys.executable}"
     there = f"//env:HOSTILE=1//env:PYTHONPATH={environment()['PYTHONPATH']}"
     remote = session(hostile_folder, tmp_path / "remote.jsonl", *WORDS, "--tx", gateway + there)

@@ -1,0 +1,105 @@
+"""How a session uses its workers: what they may be given, how they start, and what the parent leaves to them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.isolation.conftest import session
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_destructive_test_runs_alone_and_last_in_a_fresh_worker(
+    toy_folder: Path, tmp_path: Path, workers: int
+) -> None:
+    only = "calm or abort"
+    done = session(toy_folder, tmp_path / "run.jsonl", f"-n{workers}", "-k", only, HOSTILE="1")
+    results = done.record.results
+    deadly = [result for result in results if "test_deadly" in result.test]
+    assert list(results[-4:]) == deadly
+    assert [result.verdict.value for result in deadly] == ["pass", "crash", "pass", "pass"]
+    ran = [result.observations for result in results if result.verdict.value == "pass"]
+    processes = [seen["process"] for seen in ran]
+    assert len(set(processes[-3:])) == 3
+    assert not set(processes[-3:]) & set(processes[:-3])
+    # Nothing ran while one of them did.
+    times = sorted(tuple(seen["time"]) for seen in ran[-3:])
+    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(times))
+    assert max(seen["time"][1] for seen in ran[:-3]) <= times[0][0]
+
+
+def test_an_ordinary_worker_is_used_again(toy_folder: Path, tmp_path: Path) -> None:
+    done = session(toy_folder, tmp_path / "run.jsonl", "-k", "test_it")
+    assert done.status == 0, done.output
+    assert len({result.observations["process"] for result in done.record.results}) == 1
+
+
+def test_a_process_for_each_test(toy_folder: Path, tmp_path: Path) -> None:
+    done = session(toy_folder, tmp_path / "run.jsonl", "--isolate=test", "-k", "test_it and not hang")
+    assert done.status == 0, done.output
+    assert len({result.observations["process"] for result in done.record.results}) == 4
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        ("abort", "was ended by SIGABRT"),
+        ("constructor", "was ended by SIGABRT"),
+        ("exit", "ended with exit status 0"),
+        ("hang", "took more than 1 s to start"),
+    ],
+)
+def test_a_worker_that_cannot_start_ends_the_run(toy_folder: Path, tmp_path: Path, start: str, words: str) -> None:
+    limit = "--start-timeout=1" if start == "hang" else "--start-timeout=30"
+    done = session(toy_folder, tmp_path / "run.jsonl", limit, HOSTILE_START=start)
+    assert done.status == 3
+    assert "STOPPED: a worker could not be started 3 times in a row" in done.output
+    assert words in done.output
+    footer = done.record.footer
+    assert footer is not None
+    assert footer.stopped is not None
+    assert words in footer.stopped
+    assert (footer.verdict, footer.complete) == ("error", False)
+    assert done.record.assessment.verdict.value == "error"
+
+
+def test_a_refusal_in_a_worker_is_the_sessions(toy_folder: Path, tmp_path: Path) -> None:
+    done = session(toy_folder, tmp_path / "run.jsonl", "--impl=toy.py:Nothing")
+    assert done.status == 4
+    assert "ERROR: conformance: --impl=toy.py:Nothing: toy.py has no attribute 'Nothing'" in done.output
+
+
+def test_the_parent_imports_no_backend_and_no_torch(hostile_folder: Path, tmp_path: Path) -> None:
+    (hostile_folder / "looks.py").write_text(
+        "import sys\n"
+        "def pytest_sessionfinish(session):\n"
+        "    where = 'worker' if hasattr(session.config, 'workerinput') else 'parent'\n"
+        "    with open('imported.txt', 'a') as file:\n"
+        "        print(where, sorted({'torch', 'backend', 'reference_impl'} & set(sys.modules)), file=file)\n",
+        encoding="utf-8",
+    )
+    words = ("--impl=backend.py:adapter", "-p", "looks", "-k", "calm-after-kill")
+    done = session(hostile_folder, tmp_path / "run.jsonl", *words)
+    assert done.status == 0, done.output
+    assert (hostile_folder / "imported.txt").read_text(encoding="utf-8").splitlines() == [
+        "worker ['reference_impl', 'torch']",
+        "parent []",
+    ]
+
+
+def test_the_debugger_needs_this_process(toy_folder: Path, tmp_path: Path) -> None:
+    done = session(toy_folder, tmp_path / "run.jsonl", "--pdb")
+    assert done.status == 4
+    assert "--pdb needs the tests in this process: add --no-isolate" in done.output
+
+
+def test_stopping_at_the_first_failure(toy_folder: Path, tmp_path: Path) -> None:
+    done = session(toy_folder, tmp_path / "run.jsonl", "-x", HOSTILE="1")
+    assert done.verdicts == {
+        "test_toy.py::test_it[calm-1]": "pass",
+        "test_toy.py::test_it[segmentation-fault]": "crash",
+    }
+    assert not done.record.complete
+    assert done.status == 1
