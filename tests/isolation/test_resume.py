@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,11 @@ from conformance.record import Record, read_unfinished
 from tests.isolation.conftest import Done, command, environment, session
 
 KILLS = 20
+#: Of these, in the last moments of a run, which take about so many seconds.
+LATE = 4
+END_S = 0.2
+TESTS = 30
+RESULT = b'{"kind": "result"'
 
 SLOW = """
 import time
@@ -24,7 +31,7 @@ import pytest
 from conformance.registry import requirement
 
 @requirement("hostile.behaves")
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", range(30))
 def test_it(impl, number):
     time.sleep(0.02)
     assert number % 7
@@ -32,11 +39,11 @@ def test_it(impl, number):
 
 
 @pytest.fixture(scope="module")
-def folder(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(toy_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A suite that takes long enough to be killed in."""
     made = tmp_path_factory.mktemp("slow") / "suite"
-    shutil.copytree(hostile_folder, made)
-    (made / "test_behaviour.py").unlink()
+    shutil.copytree(toy_folder, made)
+    (made / "test_toy.py").unlink()
     (made / "test_slow.py").write_text(SLOW, encoding="utf-8")
     return made
 
@@ -66,23 +73,62 @@ def _same(one: Record, other: Record) -> None:
     assert (one.footer.verdict, one.footer.complete, one.footer.exit_status) == ("fail", True, 1)
 
 
+@dataclass(frozen=True)
+class Moment:
+    """When to kill: `seconds` after the run's start, or after its last result stands in its record."""
+
+    seconds: float
+    late: bool = False
+
+    def of(self, parent: subprocess.Popen[bytes], path: Path) -> bool:
+        """Wait for it; whether `parent` was still there."""
+        if self.late:
+            while parent.poll() is None and (not path.exists() or path.read_bytes().count(RESULT) < TESTS):
+                time.sleep(0.002)
+        until = time.monotonic() + self.seconds
+        while parent.poll() is None and time.monotonic() < until:
+            time.sleep(0.001)
+        return parent.poll() is None
+
+
+def _kill_and_resume(folder: Path, path: Path, moment: Moment) -> tuple[int, Done]:
+    """Kill a run's parent at `moment`: how many results it had then, and the run that went on with it to its end."""
+    parent = _start(folder, f"--record={path}")
+    alive = moment.of(parent, path)
+    parent.kill()
+    parent.wait()
+    if not alive:  # this run was faster than most
+        path.unlink()
+        return _kill_and_resume(folder, path, Moment(moment.seconds * 0.8, moment.late))
+    record = read_unfinished(path)[0] if path.exists() else None
+    before = {} if record is None else _results(record)
+    resumed = session(folder, path, f"--resume={path}")
+    assert before.items() <= _results(resumed.record).items()
+    return len(before), resumed
+
+
 def test_a_run_that_is_killed_at_any_moment_can_be_gone_on_with(folder: Path, whole: Done, tmp_path: Path) -> None:
     drawn = random.Random(20)
-    path = tmp_path / "run.jsonl"
-    before: dict[str, tuple[str, str]] = {}
-    for _ in range(KILLS):
-        parent = _start(folder, f"--resume={path}")
-        time.sleep(drawn.uniform(0.3, 1.7))
-        parent.send_signal(signal.SIGKILL)
-        parent.wait()
-        if path.exists():
-            record, _ = read_unfinished(path)
-            now = {} if record is None else _results(record)
-            assert before.items() <= now.items()
-            before = now
-    done = session(folder, path, f"--resume={path}")
-    assert done.status == 1, done.output
-    _same(done.record, whole.record)
+    with ThreadPoolExecutor(2) as two:
+        begun = time.monotonic()
+        list(two.map(lambda name: session(folder, tmp_path / name), ("one.jsonl", "other.jsonl")))
+        took = time.monotonic() - begun
+        # One in each part of the time that a run takes; and a few after the last result, in the moments in which the
+        # worker ends, the footer is written and the summary shown.
+        early = KILLS - LATE
+        moments = [Moment((number + drawn.random()) / early * took) for number in range(early)]
+        moments += [Moment(drawn.uniform(0, END_S), late=True) for _ in range(LATE)]
+        paths = [tmp_path / f"{number}.jsonl" for number in range(KILLS)]
+        runs = list(two.map(lambda path, moment: _kill_and_resume(folder, path, moment), paths, moments))
+    for _, resumed in runs:
+        assert resumed.status == 1, resumed.output
+        assert resumed.path.read_bytes().count(RESULT) == TESTS
+        _same(resumed.record, whole.record)
+    reached = [results for results, _ in runs]
+    # Some had not even begun, some were in the middle, and some had nothing left but their end.
+    assert reached[0] == 0
+    assert any(0 < results < TESTS for results in reached)
+    assert reached[-LATE:] == [TESTS] * LATE
 
 
 def test_workers_die_with_their_parent(folder: Path, tmp_path: Path) -> None:
