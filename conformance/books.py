@@ -5,6 +5,7 @@ Results go to the record as they come.  Only what is counted stays in memory, so
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -82,7 +83,8 @@ class Run:
         Raises:
             RecordError: the record to go on with is of another run.
         """
-        self.planned = planned
+        # Names that come back with results are new strings each: one of each is enough.
+        self.planned = {sys.intern(test): ids for test, ids in planned.items()}
         header = Header(
             implementation=self.subject.name,
             dialect=self.subject.dialect,
@@ -119,8 +121,9 @@ class Run:
 
     def _count(self, result: TestResult) -> None:
         # The plan has the same ids: one copy of them is enough.
-        ids = self.planned.get(result.test, result.requirements)
-        self.decided[result.test] = Decided(result.test, ids, result.verdict)
+        test = sys.intern(result.test)
+        ids = self.planned.get(test, result.requirements)
+        self.decided[test] = Decided(test, ids, result.verdict)
         if result.verdict.rejects or result.verdict is Verdict.ERROR:
             self.troubles[result.test] = replace(
                 result,

@@ -217,6 +217,8 @@ class Executor:
                 # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
                 call.excinfo = None
                 gc.collect()
+            # Items stay to the session's end, and what one began with is large.
+            del item.stash[_PROGRESS]
         return report
 
     def _look_after(self, case: Case, progress: _Progress, report: pytest.TestReport) -> None:

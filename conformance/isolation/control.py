@@ -331,6 +331,8 @@ class Controller:
         return self._destructive.popleft() if self._destructive and alone else None
 
     def _on_testreport(self, worker: Worker, rep: pytest.TestReport) -> None:
+        if worker.running is not None:
+            rep.nodeid = worker.running  # one string for all that is kept of a test
         worker.reports.append(rep)
 
     def _on_done(self, worker: Worker, index: int, exit_hooks: bool) -> None:  # noqa: ARG002 - a handler
@@ -370,13 +372,18 @@ class Controller:
             self.config.hook.pytest_runtest_logreport(report=report)
         if nodeid is not None:
             self.config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=_location(nodeid))
-        self._forget_phases()
+        self._forget_reports()
 
-    def _forget_phases(self) -> None:
-        # pytest keeps each report of a set-up and a teardown, and never looks at one that passed again.
+    def _forget_reports(self) -> None:
+        # pytest keeps each report of a set-up and a teardown, and never looks at one that passed again; of those of
+        # tests that passed it only wants the number, unless it is asked to show them.
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            reporter.stats.pop("", None)
+        if reporter is None:
+            return
+        reporter.stats.pop("", None)
+        passed = reporter.stats.get("passed")
+        if passed and not (reporter.hasopt("p") or reporter.hasopt("P")):
+            passed[-1] = passed[0]
 
     # -- ending -------------------------------------------------------------------------------------------------------
 
