@@ -92,9 +92,9 @@ def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter) -> Child
     return Child(pid, os.fdopen(reading, "rb", buffering=0), time.monotonic() + TEST_LIMIT_S)
 
 
-def limits(cases: Sequence[Case]) -> list[float]:
-    """The seconds that each test may take."""
-    return [max(TEST_LIMIT_S, case.seconds) for case in cases]
+def limit(case: Case) -> float:
+    """The seconds that a test may take."""
+    return max(TEST_LIMIT_S, case.seconds)
 
 
 def lost(case: Case, verdict: Verdict, how: str) -> TestResult:

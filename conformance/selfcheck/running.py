@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,13 +42,19 @@ class Job:
         implementation: what to apply it to.
         stages: each says which of the implementation's tests to run next, given the results so far; the job is over
             when one wants none.
-        done: called with the results.
+        done: called with the results; may give a job to do next.
+        enough: whether a result says all that there is to learn, so that the job is over.
+        order: by what a stage's tests are sorted; as they were collected unless given.
+        limit: the seconds that a test may take.
     """
 
     entry: Defect
     implementation: str
     stages: Sequence[Callable[[Case, Sequence[TestResult]], bool]]
-    done: Callable[[Observed], None]
+    done: Callable[[Observed], Job | None]
+    enough: Callable[[TestResult], bool] = lambda _: False
+    order: Callable[[Case], Any] = lambda _: 0
+    limit: Callable[[Case], float] = children.limit
 
 
 @dataclass
@@ -60,25 +67,37 @@ class _Work:
     given: list[tuple[pytest.Item, Case]] = field(default_factory=list)
     results: list[TestResult] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    limits: list[float] = field(default_factory=list)
     losses: int = 0
     buffered: bytes = b""
 
 
-def run(jobs: Sequence[Job], processes: int, explore: int | None) -> None:
+def run(
+    jobs: Sequence[Job],
+    processes: int,
+    explore: int | None,
+    *,
+    implementations: Sequence[str] = (),
+    suites: Path = SUITES,
+    collected: Callable[[], object] = lambda: None,
+) -> None:
     """Carry `jobs` out, `processes` at a time.
 
     Args:
         jobs: what to do.
         processes: how many tests run at a time.
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        implementations: those that only later jobs name.
+        suites: a file or folder of tests.
+        collected: called when the tests are collected, before the first job.
 
     Raises:
         KitError: the suites cannot be collected.
     """
-    names = list(dict.fromkeys(job.implementation for job in jobs))
-    plugin = _Runner(jobs, processes)
+    names = list(dict.fromkeys([*(job.implementation for job in jobs), *implementations]))
+    plugin = _Runner(jobs, processes, collected)
     words = ["-p", "conformance", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
-    words += ["-p", "no:faulthandler", "-q", "--capture=no", f"--impl={','.join(names)}", str(SUITES)]
+    words += ["-p", "no:faulthandler", "-q", "--capture=no", f"--impl={','.join(names)}", str(suites)]
     words += [] if explore is None else [f"--explore={explore}"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -92,9 +111,10 @@ def run(jobs: Sequence[Job], processes: int, explore: int | None) -> None:
 class _Runner:
     """Takes the place of pytest's own loop over the tests."""
 
-    def __init__(self, jobs: Sequence[Job], processes: int) -> None:
+    def __init__(self, jobs: Sequence[Job], processes: int, collected: Callable[[], object]) -> None:
         self._jobs = list(jobs)
         self._processes = processes
+        self._when_collected = collected
         self.collected = False
         self.failure: BaseException | None = None
 
@@ -112,8 +132,9 @@ class _Runner:
             # The first optimizer imports it, which takes seconds, and would in every child.
             importlib.import_module("torch._dynamo")
         gc.collect()
-        gc.freeze()
         try:
+            self._when_collected()
+            gc.freeze()
             _Loop(session.items, executor, self._processes).carry_out(self._jobs)
         except BaseException as error:  # pytest would print it where nobody looks
             self.failure = error
@@ -156,7 +177,7 @@ class _Loop:
         while not work.left:
             stage = next(work.stages, None)
             if stage is None:
-                work.job.done(Observed(work.results))
+                self._finish(work)
                 return
             before = tuple(work.results)
             work.left = [
@@ -164,8 +185,10 @@ class _Loop:
                 for item, case in self._tests.get(work.job.implementation, ())
                 if case.test not in work.seen and stage(case, before)
             ]
+            work.left.sort(key=lambda each: work.job.order(each[1]))
         work.given, work.left, work.buffered = work.left, [], b""
         work.seen.update(case.test for _, case in work.given)
+        work.limits = [work.job.limit(case) for _, case in work.given]
         adapter = self._executor.adapters[work.job.implementation]
         child = children.start([item for item, _ in work.given], work.job.entry.apply, adapter)
         self._live[child.pid] = (work, child)
@@ -179,8 +202,12 @@ class _Loop:
             content = os.read(child.pipe.fileno(), 1 << 20)
             if content:
                 *lines, work.buffered = (work.buffered + content).split(b"\n")
+                known = len(child.results)
                 for line in lines:
-                    child.hear(line, children.limits([case for _, case in work.given]))
+                    child.hear(line, work.limits)
+                if any(map(work.job.enough, child.results[known:])):
+                    child.kill()
+                    self._over(work, child, None)
             else:
                 self._over(work, child, None)
         now = time.monotonic()
@@ -194,10 +221,12 @@ class _Loop:
         del self._live[child.pid]
         status = child.wait()
         work.results += child.results
-        if child.trouble is not None:
-            work.job.done(Observed(work.results, child.trouble))
-            return
         ran = len(child.results)
+        if child.trouble is not None:
+            self._finish(work, child.trouble)
+            return
+        if self._enough(work):
+            return
         if child.running is not None:
             verdict = Verdict.CRASH if timeout is None else Verdict.TIMEOUT
             case = work.given[child.running][1]
@@ -205,7 +234,22 @@ class _Loop:
             work.losses += 1
             ran += 1
         elif timeout is not None or (ran < len(work.given) and not child.unfit):
-            work.job.done(Observed(work.results, timeout or children.ended(status)))
+            self._finish(work, timeout or children.ended(status))
+            return
+        if self._enough(work):
             return
         work.left = work.given[ran:] if work.losses < _LOSSES else []
         self._go_on(work)
+
+    def _enough(self, work: _Work) -> bool:
+        """End a job whose results say all that there is to learn."""
+        if not any(map(work.job.enough, work.results)):
+            return False
+        self._finish(work)
+        return True
+
+    def _finish(self, work: _Work, trouble: str | None = None) -> None:
+        """Hand the results over, and start the job that follows, if any."""
+        following = work.job.done(Observed(work.results, trouble))
+        if following is not None:
+            self._go_on(_Work(following, iter(following.stages)))
