@@ -104,6 +104,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self._state: ProcessState | None = None
         self._exit_hooks = _ExitHooks()
         self._ring = CallRing(box.folder / CALLS)
+        self._modules = 0
 
     @property
     def _executor(self) -> Executor:
@@ -119,8 +120,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         for adapter in executor.adapters.values():
             trace(adapter, self._ring)
         gc.collect()
-        # What is loaded stays: collecting after each test must not walk through all of it.
-        gc.freeze()
+        self._freeze()
         executor.collect_garbage()
         cases = executor.cases
         self.sendevent(
@@ -164,7 +164,16 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self._start = self._size()
         # Without a next test everything is torn down, so that what breaks then belongs to this one.
         self.config.hook.pytest_runtest_protocol(item=session.items[index], nextitem=None)
+        if len(sys.modules) > self._modules:
+            self._freeze()
         self.sendevent("conformance_done", index=index, exit_hooks=self._exit_hooks.count > hooks)
+
+    def _freeze(self) -> None:
+        """Take what is there out of the garbage collector's sight: modules stay, and collecting after each test is slow
+        when it must walk through all of them.
+        """
+        gc.freeze()
+        self._modules = len(sys.modules)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
