@@ -40,6 +40,13 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="do not search for what else rejects a fault that its requirements let pass",
     )
+    parser.add_argument(
+        "--area",
+        action="append",
+        default=[],
+        metavar="AREA",
+        help="only the tests of this area, each of which may kill a fault: what it detects alone; repeatable",
+    )
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many tests at a time (default 2)")
     parser.add_argument("--explore", type=int, metavar="SEED", help="let property tests draw new examples")
     parser.add_argument(
@@ -64,6 +71,7 @@ def _self_check(given: argparse.Namespace) -> int:
         processes=given.processes,
         explore=given.explore,
         search=not given.quick,
+        areas=tuple(given.area),
     )
     terminal = sys.stderr  # while the suites are collected and run, what pytest prints goes elsewhere
     table, abouts = check(request, lambda line: print(line, file=terminal, flush=True))
@@ -84,6 +92,7 @@ def _explored(given: argparse.Namespace, variants: list[str], seed: int) -> list
     from conformance.selfcheck.outcomes import Row
 
     words = ["self-check", "--json", f"--explore={seed}", f"--variants={given.variants}"]
+    words += [f"--area={area}" for area in given.area]
     words += [f"--processes={given.processes}", *(f"--variant={name}" for name in variants)]
     start = "import sys; from conformance.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(  # noqa: S603  # this program again

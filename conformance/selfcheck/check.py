@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from conformance.errors import UsageError
 from conformance.implementations import resolve
 from conformance.record import TestResult
 from conformance.registry import Registry, load_registry
@@ -28,6 +30,8 @@ class Request:
         processes: how many tests run at a time.
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
         search: whether to run all tests against a fault that the tests of its own requirements let pass.
+        areas: when there are any, only their tests run, and each of their requirements may kill a fault: what these
+            areas alone detect.
     """
 
     faults: str = catalogue.FAULTS
@@ -37,6 +41,7 @@ class Request:
     processes: int = 2
     explore: int | None = None
     search: bool = True
+    areas: tuple[str, ...] = ()
 
 
 def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str, str]]:
@@ -62,9 +67,10 @@ def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str
         variants = catalogue.variants(request.variants, request.only_variants)
 
     rows: dict[tuple[str, str], Row] = {}
-    jobs = _variant_jobs(variants, request.explore, registry, rows, say) + _fault_jobs(
-        faults, request.search, registry, rows, say
-    )
+    for area in request.areas:
+        if area not in registry.areas:
+            raise UsageError(f"there is no area {area!r}")
+    jobs = _variant_jobs(variants, request, registry, rows, say) + _fault_jobs(faults, request, registry, rows, say)
     began = time.monotonic()
     run(jobs, request.processes, request.explore)
     lasted = time.monotonic() - began
@@ -77,59 +83,73 @@ def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str
 
 def _fault_jobs(
     faults: Sequence[Fault],
-    search: bool,
+    request: Request,
     registry: Registry,
     rows: dict[tuple[str, str], Row],
     say: Callable[[str], None],
 ) -> list[Job]:
     def job(fault: Fault) -> Job:
+        may_kill = _may_kill(fault, request.areas, registry)
+
         def done(seen: Observed) -> None:
-            row = rows[fault.name, fault.implementation] = judge_fault(fault, seen, registry)
+            row = rows[fault.name, fault.implementation] = judge_fault(fault, may_kill, seen, registry)
             say(_line(row))
 
-        return Job(fault, fault.implementation, _stages(fault, search=search), done)
+        stages = _stages(may_kill, search=request.search and not request.areas)
+        # Of areas alone the question is whether they notice, not how often.
+        enough = partial(kills, may_kill) if request.areas else _never
+        return Job(fault, fault.implementation, stages, done, enough)
 
     return [job(fault) for fault in faults]
 
 
-def _stages(fault: Fault, *, search: bool) -> list[Callable[[Case, Sequence[TestResult]], bool]]:
-    """The tests of the requirements that it names; the others only to learn what rejects what those let pass."""
-    named = set(fault.rejected_by)
+def _may_kill(fault: Fault, areas: Collection[str], registry: Registry) -> frozenset[str]:
+    """The requirements by which the fault may be rejected: those that it names, or all of `areas`."""
+    if not areas:
+        return frozenset(fault.rejected_by)
+    return frozenset(entry.id for entry in registry.requirements.values() if entry.scored and entry.area in areas)
+
+
+def _stages(may_kill: Collection[str], *, search: bool) -> list[Callable[[Case, Sequence[TestResult]], bool]]:
+    """The tests of these requirements; the others only to learn what rejects what those let pass."""
+    named = set(may_kill)
 
     def near(case: Case, _: Sequence[TestResult]) -> bool:
         return not named.isdisjoint(case.ids)
 
     def far(_: Case, results: Sequence[TestResult]) -> bool:
-        return not any(kills(fault, result) for result in results)
+        return not any(kills(may_kill, result) for result in results)
 
     return [near, far] if search else [near]
 
 
 def _variant_jobs(
     variants: Sequence[Variant],
-    explore: int | None,
+    request: Request,
     registry: Registry,
     rows: dict[tuple[str, str], Row],
     say: Callable[[str], None],
 ) -> list[Job]:
+    explore = request.explore
+
+    def wanted(case: Case, _: Sequence[TestResult]) -> bool:
+        # With new examples, what draws none has nothing new to say.
+        drawn = explore is None or case.draws
+        return drawn and (not request.areas or any(entry.area in request.areas for entry in case.requirements))
+
     def job(variant: Variant, implementation: str) -> Job:
         def done(seen: Observed) -> None:
             row = judge_variant(variant, implementation, seen, registry, explore)
             rows[variant.name, implementation] = row
             say(_line(row))
 
-        return Job(variant, implementation, [_everything if explore is None else _drawing], done)
+        return Job(variant, implementation, [wanted], done)
 
     return [job(variant, implementation) for variant in variants for implementation in variant.implementations]
 
 
-def _everything(_: Case, __: Sequence[TestResult]) -> bool:
-    return True
-
-
-def _drawing(case: Case, _: Sequence[TestResult]) -> bool:
-    """The others have nothing new to say when only the examples are new."""
-    return case.draws
+def _never(_: TestResult) -> bool:
+    return False
 
 
 def _line(row: Row) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from typing import Any
@@ -97,9 +97,9 @@ class Observed:
     trouble: str | None = None
 
 
-def judge_fault(fault: Fault, seen: Observed, registry: Registry) -> Row:
-    """The row of a fault."""
-    named = set(fault.rejected_by)
+def judge_fault(fault: Fault, may_kill: Collection[str], seen: Observed, registry: Registry) -> Row:
+    """The row of a fault, which only the requirements `may_kill` reject for a right reason."""
+    named = set(may_kill)
     rejecting = _rejecting(seen.results, registry)
     right = {result.test: ids & named for result, ids in rejecting if ids & named and tells(result)}
     first = next((result for result, _ in rejecting if result.test in right), None)
@@ -160,9 +160,9 @@ def judge_variant(
     )
 
 
-def kills(fault: Fault, result: TestResult) -> bool:
+def kills(may_kill: Collection[str], result: TestResult) -> bool:
     """Whether one result alone is enough."""
-    return result.verdict.rejects and not set(fault.rejected_by).isdisjoint(result.requirements) and tells(result)
+    return result.verdict.rejects and not set(may_kill).isdisjoint(result.requirements) and tells(result)
 
 
 def tells(result: TestResult) -> bool:

@@ -54,13 +54,17 @@ class Table:
 
 
 def verdict(table: Table) -> str:
-    """The whole table in a line or two."""
+    """The whole table in a few lines."""
     lines = []
     for kind in ("fault", "variant"):
         rows = table.of(kind)
         if rows:
             found = ", ".join(f"{number} {outcome}" for outcome, number in counts(rows).items())
             lines.append(f"{len(rows)} {kind}{'s' if len(rows) > 1 else ''}: {found}")
+    for layer in dict.fromkeys(row.layer for row in table.of("fault")):
+        rows = tuple(row for row in table.of("fault") if row.layer == layer)
+        killed = sum(row.outcome is Outcome.KILLED for row in rows)
+        lines.append(f"of the layer {layer}: {killed} of {len(rows)} killed")
     return "\n".join(lines)
 
 
