@@ -73,6 +73,7 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
             "the kit's own in software, as asynchronous as a GPU",
             "reference_impl",
             "CUDAGraph",
+            software=True,
         ),
         "reference.xpu": Known(
             "conformance.adapters.reference:xpu",
