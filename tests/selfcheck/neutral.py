@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import contextlib
 
-from reference_impl import CUDAGraph
 from reference_impl.faults.fault import Fault
-from reference_impl.faults.states import IgnoresKeepGraph
+from reference_impl.faults.states import AcceleratorTakesAnyMode
 from reference_impl.variants import Variant
 
-
-class Renamed(CUDAGraph):
-    """The reference under another name."""
-
+# Of the dialect with the fewest tests: what no requirement rejects meets all of them.
+DIALECT = "reference.accelerator"
 
 FAULTS = (
-    Fault(
-        "neutral",
-        "class",
-        "Nothing is wrong.",
-        ("xpu.executable-in-debug-mode",),
-        "reference.xpu",
-        contextlib.nullcontext,
-    ),
+    Fault("neutral", "class", "Nothing is wrong.", ("accelerator.settings-last",), DIALECT, contextlib.nullcontext),
     Fault(
         "misnamed",
         "class",
         "What is wrong is something else than it says.",
-        ("keep-graph.instantiate-runs-nothing",),
-        "reference",
-        lambda: contextlib.nullcontext(IgnoresKeepGraph),
+        ("accelerator.constructor-begins-nothing",),
+        DIALECT,
+        lambda: contextlib.nullcontext(AcceleratorTakesAnyMode),
     ),
 )
 
-VARIANTS = (Variant("wrong", "It is not correct.", ("reference",), lambda: contextlib.nullcontext(IgnoresKeepGraph)),)
+VARIANTS = (
+    Variant("wrong", "It is not correct.", (DIALECT,), lambda: contextlib.nullcontext(AcceleratorTakesAnyMode)),
+)
