@@ -185,8 +185,9 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
     # What is kept of a test that passed is its name's place and its verdict: here less than 16 MiB of 80,000.
     assert sizes[1] - sizes[0] < 16 << 20, sizes
     paths = _shards(tmp_path, 10, tests)
-    begun = time.monotonic()
+    # Of this process's own time, which is all that it takes: other programs may be in the way.
+    begun = time.process_time()
     merged: Record = merge(paths, tmp_path / "all.jsonl")
-    took = time.monotonic() - begun
+    took = time.process_time() - begun
     assert len(merged.results) == 100_000
     assert took < 10, took
