@@ -23,11 +23,12 @@ conformance: $(STAMP)
 	$(BIN)/graph-conformance report $(RECORD) --output $(OUT)/report || exit $$?; \
 	exit $$status
 
+# The second time by file, since the tests of one share what is costly to make.
 test: $(STAMP)
 	@mkdir -p $(OUT)/faces
 	$(BIN)/python -m pytest --impl=$(FACES) --record=$(OUT)/faces -q
 	$(BIN)/graph-conformance requirements --coverage $(OUT)/faces/*.jsonl
-	$(BIN)/python -m pytest tests -q
+	$(BIN)/python -m pytest tests -q -n 2 --dist loadfile
 
 check: $(STAMP)
 	$(BIN)/ruff check
