@@ -7,6 +7,7 @@ import hashlib
 import json
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ _CLASS = ("reference", "reference.xpu", "reference.accelerator")
 _DEVICE = ("reference", "reference.asynchronous")
 _DEVICE_MODULES = ("software", "allocator", "recorder", "operators", "modes", "chosen_device")
 
-#: So many tests, each of another area, come first; the others follow, quick ones first.
+#: So many tests of different areas, and so many that killed others, come before the rest.
 _SPREAD = 12
 
 
@@ -47,8 +48,8 @@ class Settings:
     Attributes:
         processes: how many at a time.
         limit_s: seconds that a test may take, beside ten times what it takes undisturbed.
-        budget_s: undisturbed seconds of tests to spend on a mutant of one implementation at most; the quickest of the
-            tests that run the statement are taken.
+        budget_s: the most to spend on a mutant with the tests of one implementation, in seconds that its tests take
+            while they are watched, which is two or three times what they take otherwise.
         suites: a file or folder of tests.
         implementations: instead of the usual ones for the module.
         root: what the modules' files are relative to.
@@ -126,7 +127,7 @@ class _Course:
     """A mutant under way."""
 
     mutant: Mutant
-    left: list[tuple[str, list[str]]]
+    left: list[str]
     began: float = 0.0
     tests: int = 0
     troubles: list[str] = field(default_factory=list)
@@ -152,6 +153,8 @@ class _Runner:
         self._number = number
         self._written = 0
         self._live: Live | None = None
+        #: How many mutants of a module each test of an implementation killed.
+        self._kills: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._codes = {module: self._compiled(module, source) for module, source in sources.items()}
 
     def look_around(self, files: set[str]) -> None:
@@ -160,32 +163,49 @@ class _Runner:
 
     def first(self, mutant: Mutant) -> Job | None:
         """The job for the first implementation; ``None``, with the result written, where no test runs the statement."""
-        file = self._files[mutant.module]
-        left = [(name, self._chosen(mutant, file, name)) for name in self._settings.faces(mutant.module)]
-        course = _Course(mutant, [(name, tests) for name, tests in left if tests])
+        faces = self._settings.faces(mutant.module)
+        course = _Course(mutant, [name for name in faces if self._tests(mutant, name)])
         if not course.left:
             self._write(Result.of(mutant, Outcome.NOT_REACHED))
             return None
         return self._next(course)
 
-    def _chosen(self, mutant: Mutant, file: str, implementation: str) -> list[str]:
-        """The tests to run, in their order: one of each area first, quick ones first."""
-        tests = self._reach.tests(implementation, file, mutant.first, mutant.last)
+    def _chosen(self, mutant: Mutant, implementation: str) -> list[str]:
+        """The tests to run, in their order.
+
+        Quick ones of several areas first, then those that killed others of this module, then one of each test
+        function, then a second one, and so on.
+        """
+        tests = self._tests(mutant, implementation)
         spread = list({test.rpartition("/")[0]: test for test in reversed(tests)}.values())[::-1][:_SPREAD]
+        among = set(tests)
+        proven = [test for test, _ in self._kills[mutant.module, implementation].most_common() if test in among]
+        numbers: Counter[str] = Counter()
+        rounds: list[tuple[int, int, str]] = []
+        for place, test in enumerate(tests):
+            function = test.partition("[")[0]
+            rounds.append((numbers[function], place, test))
+            numbers[function] += 1
         taken: list[str] = []
         spent = 0.0
-        for test in dict.fromkeys([*spread, *tests]):
-            spent += self._reach.seconds[implementation, test]
-            if taken and spent > self._settings.budget_s:
-                break
-            taken.append(test)
+        for test in dict.fromkeys([*spread, *proven[:_SPREAD], *(test for _, _, test in sorted(rounds))]):
+            seconds = self._reach.seconds[implementation, test]
+            if not taken or spent + seconds <= self._settings.budget_s:
+                taken.append(test)
+                spent += seconds
         return taken
 
+    def _tests(self, mutant: Mutant, implementation: str) -> list[str]:
+        return self._reach.tests(implementation, self._files[mutant.module], mutant.first, mutant.last)
+
     def _next(self, course: _Course) -> Job:
-        implementation, tests = course.left.pop(0)
-        places = {test: place for place, test in enumerate(tests)}
+        implementation = course.left.pop(0)
+        places: dict[str, int] = {}
 
         def wanted(case: Case, _: Sequence[TestResult]) -> bool:
+            if not places:  # its turn has come: only now is it known what killed others
+                course.began = course.began or time.monotonic()
+                places.update({test: place for place, test in enumerate(self._chosen(course.mutant, implementation))})
             return case.test in places
 
         @contextlib.contextmanager
@@ -199,7 +219,6 @@ class _Runner:
         def limit(case: Case) -> float:
             return self._settings.limit_s + 10 * self._reach.seconds[implementation, case.test]
 
-        course.began = course.began or time.monotonic()
         return Job(
             _Change(course.mutant.id, course.mutant.operator, changed),
             implementation,
@@ -222,6 +241,7 @@ class _Runner:
         course.troubles += [] if seen.trouble is None else [seen.trouble]
         if killing is not None:
             outcome = Outcome.TIMEOUT if killing.verdict is Verdict.TIMEOUT else Outcome.KILLED
+            self._kills[course.mutant.module, implementation][killing.test] += 1
             further |= {"test": killing.test, "requirements": killing.requirements, "message": reason(killing)[:300]}
         elif course.left and seen.trouble is None:
             return self._next(course)

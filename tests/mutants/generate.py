@@ -57,8 +57,9 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
             continue
         if not changed:
             continue
-        way = changed[0]
-        top = outermost(original, way)
+        # A class's own body changes with the last `super()` of its methods: what is in a function comes first.
+        inside = [way for way in changed if outermost(original, way) is not None]
+        way = (inside or changed)[0]
         diff = _diff(source, start, end, lines)
         function = ".".join(name for name, _ in way if not name.startswith("<")) or "<module>"
         seen[function, diff] += 1
@@ -73,7 +74,7 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
             tuple(lines),
             diff,
             seen[function, diff],
-            runnable=top is not None,
+            runnable=bool(inside),
         )
     return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.id))
 
@@ -139,6 +140,10 @@ class _Visitor(cst.CSTVisitor):
 
     def _open(self, node: cst.CSTNode, replacement: cst.CSTNode) -> bool:
         """Whether the documents leave open what comes of it."""
+        if isinstance(node, cst.SimpleString) and _names_a_call(node):
+            return True
+        if isinstance(node, cst.Call) and any(_is_label(node, place) for place in _replaced(node, replacement)):
+            return True
         if isinstance(node, cst.Call) and _is_message(node, raised=isinstance(self._parent(node), cst.Raise)):
             return True
         inner = node
@@ -150,6 +155,8 @@ class _Visitor(cst.CSTVisitor):
                 if _is_message(outer, raised=isinstance(self._parent(outer), cst.Raise)):
                     return True
                 if m.matches(outer.func, m.Name("cast")) and inner is outer.args[0]:
+                    return True
+                if any(inner is argument and _is_label(outer, place) for place, argument in enumerate(outer.args)):
                     return True
             inner = outer
         return False
@@ -188,6 +195,26 @@ def _is_message(call: cst.Call, *, raised: bool) -> bool:
     return any(_holds_text(argument.value) for argument in call.args)
 
 
+def _is_label(call: cst.Call, place: int) -> bool:
+    """Whether an argument of `call` only says in messages which call was refused, or what comes of that."""
+    value = call.args[place].value
+    return _names_a_call(value) or (m.matches(call.func, m.Name("check")) and place in {1, 3})
+
+
+def _names_a_call(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.SimpleString):
+        return value.raw_value.endswith("()")
+    return m.matches(value, m.Name("call"))
+
+
+def _replaced(call: cst.Call, replacement: Any) -> list[int]:
+    """Which arguments have another value in `replacement`; none if it has fewer."""
+    if not isinstance(replacement, cst.Call) or len(call.args) != len(replacement.args):
+        return []
+    pairs = enumerate(zip(call.args, replacement.args, strict=True))
+    return [place for place, (old, new) in pairs if old is not new]
+
+
 def _holds_text(value: cst.BaseExpression) -> bool:
     return bool(m.findall(value, m.SimpleString() | m.FormattedString() | m.ConcatenatedString()))
 
@@ -213,11 +240,9 @@ def _none_for_false(node: cst.CSTNode, replacement: Any) -> bool:
         return m.matches(replacement, m.OneOf(m.Assign(value=m.Name("None")), m.AnnAssign(value=m.Name("None")))) and (
             node.value is not None and m.matches(node.value, m.Name("False"))
         )
-    if isinstance(node, cst.Call) and len(node.args) == len(replacement.args):
-        pairs = zip(node.args, replacement.args, strict=True)
-        changed = next(((old, new) for old, new in pairs if old is not new), None)
-        return changed is not None and m.matches(changed[0].value, m.Name("False"))
-    return False
+    return isinstance(node, cst.Call) and any(
+        m.matches(node.args[place].value, m.Name("False")) for place in _replaced(node, replacement)
+    )
 
 
 def _further(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, str]]:
