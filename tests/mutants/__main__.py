@@ -88,7 +88,8 @@ def _run(given: argparse.Namespace) -> None:
             implementations=tuple(given.impl),
             reach=given.reach,
         )
-        run_mutants(plan, mutants, settings, writer.write, lambda line: print(line, file=sys.stderr, flush=True))
+        terminal = sys.stderr  # what is printed while the suites run goes elsewhere
+        run_mutants(plan, mutants, settings, writer.write, lambda line: print(line, file=terminal, flush=True))
 
 
 def _table(given: argparse.Namespace) -> None:
