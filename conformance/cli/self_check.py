@@ -61,7 +61,7 @@ def _self_check(given: argparse.Namespace) -> int:
         raise UsageError("self-check forks, which this system cannot")
     # Only now: the help text must not wait for torch.
     from conformance.selfcheck.check import Request, check
-    from conformance.selfcheck.table import as_markdown, as_text
+    from conformance.selfcheck.table import as_markdown, as_text, verdict
 
     request = Request(
         faults=given.faults,
@@ -74,13 +74,17 @@ def _self_check(given: argparse.Namespace) -> int:
         areas=tuple(given.area),
     )
     terminal = sys.stderr  # while the suites are collected and run, what pytest prints goes elsewhere
-    table, abouts = check(request, lambda line: print(line, file=terminal, flush=True))
+    table = check(request, lambda line: print(line, file=terminal, flush=True))
     variants = dict.fromkeys(row.name for row in table.of("variant"))
     for seed in range(1, given.seeds + 1) if variants else ():
         table = table.with_rows(_explored(given, list(variants), seed))
     if given.markdown is not None:
-        Path(given.markdown).write_text(as_markdown(table, abouts), encoding="utf-8")
-    print(json.dumps(table.to_dict(), indent=1) if given.json else as_text(table))
+        Path(given.markdown).write_text(as_markdown(table), encoding="utf-8")
+    if given.json:
+        print(json.dumps(table.to_dict(), indent=1))
+        print(verdict(table), file=terminal)
+    else:
+        print(as_text(table))
     return ExitStatus.CONFORMING if table.good else ExitStatus.NOT_CONFORMING
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from functools import partial
 
+from conformance import __version__
 from conformance.errors import UsageError
 from conformance.implementations import resolve
+from conformance.places import suite_digest
 from conformance.record import TestResult
 from conformance.registry import Registry, load_registry
 from conformance.selection import Case
 from conformance.selfcheck import catalogue
 from conformance.selfcheck.catalogue import Fault, Variant
-from conformance.selfcheck.outcomes import Observed, Row, judge_fault, judge_variant, kills
+from conformance.selfcheck.outcomes import Observed, Outcome, Row, first_kill, judge_fault, judge_variant, kills
 from conformance.selfcheck.running import Job, run
+from conformance.selfcheck.scripts import Trial, try_scripts
 from conformance.selfcheck.table import Table
 from conformance.subjects import environment
 
@@ -44,15 +48,12 @@ class Request:
     areas: tuple[str, ...] = ()
 
 
-def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str, str]]:
+def check(request: Request, say: Callable[[str], None]) -> Table:
     """Carry a self-check out.
 
     Args:
         request: what to check.
         say: told a line whenever something is finished.
-
-    Returns:
-        The table, and what each fault and variant is, by name.
 
     Raises:
         ConformanceError: a catalogue is malformed, or the suites cannot be collected.
@@ -70,15 +71,26 @@ def check(request: Request, say: Callable[[str], None]) -> tuple[Table, dict[str
     for area in request.areas:
         if area not in registry.areas:
             raise UsageError(f"there is no area {area!r}")
-    jobs = _variant_jobs(variants, request, registry, rows, say) + _fault_jobs(faults, request, registry, rows, say)
-    began = time.monotonic()
+    trials: list[Trial] = []
+    jobs = _variant_jobs(variants, request, registry, rows, say)
+    jobs += _fault_jobs(faults, request, registry, rows, trials, say)
+    began, started_at = time.monotonic(), datetime.now(timezone.utc).isoformat(timespec="seconds")
     run(jobs, request.processes, request.explore)
+    _try(trials, request.processes, rows, say)
     lasted = time.monotonic() - began
 
     ordered = [rows[fault.name, fault.implementation] for fault in faults]
     ordered += [rows[variant.name, each] for variant in variants for each in variant.implementations]
-    abouts = {entry.name: entry.about for entry in (*faults, *variants)}
-    return Table(tuple(ordered), _environment(), lasted, request.processes), abouts
+    return Table(
+        tuple(ordered),
+        environment(resolve("reference")),
+        narrowed or bool(request.areas),
+        __version__,
+        suite_digest(),
+        started_at,
+        lasted,
+        request.processes,
+    )
 
 
 def _fault_jobs(
@@ -86,6 +98,7 @@ def _fault_jobs(
     request: Request,
     registry: Registry,
     rows: dict[tuple[str, str], Row],
+    trials: list[Trial],
     say: Callable[[str], None],
 ) -> list[Job]:
     def job(fault: Fault) -> Job:
@@ -94,6 +107,11 @@ def _fault_jobs(
         def done(seen: Observed) -> None:
             row = rows[fault.name, fault.implementation] = judge_fault(fault, may_kill, seen, registry)
             say(_line(row))
+            first = first_kill(may_kill, seen.results)
+            # A test that its process did not survive leaves none.
+            if row.outcome is Outcome.KILLED and first is not None and first.reproducer is not None:
+                own = resolve(fault.implementation).graph_class.__name__
+                trials.append(Trial(fault, first.reproducer, first.promise, own))
 
         stages = _stages(may_kill, search=request.search and not request.areas)
         # Of areas alone the question is whether they notice, not how often.
@@ -101,6 +119,15 @@ def _fault_jobs(
         return Job(fault, fault.implementation, stages, done, enough)
 
     return [job(fault) for fault in faults]
+
+
+def _try(trials: Sequence[Trial], processes: int, rows: dict[tuple[str, str], Row], say: Callable[[str], None]) -> None:
+    """Run the scripts, and note in the rows what they came to."""
+    for trial, what in zip(trials, try_scripts(trials, processes), strict=True):
+        key = trial.fault.name, trial.fault.implementation
+        rows[key] = replace(rows[key], script=what)
+        if not rows[key].good:
+            say(f"fault {trial.fault.name}: its script {what}")
 
 
 def _may_kill(fault: Fault, areas: Collection[str], registry: Registry) -> frozenset[str]:
@@ -155,7 +182,3 @@ def _never(_: TestResult) -> bool:
 def _line(row: Row) -> str:
     by = f" by {', '.join(row.areas)}" if row.areas else ""
     return f"{row.kind} {row.name} ({row.implementation}): {row.outcome}{by}, {row.tests} of {row.run} tests"
-
-
-def _environment() -> dict[str, str]:
-    return environment(resolve("reference"))

@@ -33,26 +33,18 @@ Apply = Callable[[], AbstractContextManager[Any]]
 
 
 @dataclass
-class Child:
-    """A child as its parent sees it.
+class Forked:
+    """A forked process as its parent sees it.
 
     Attributes:
         pid: of the process.
         pipe: what it writes, one JSON line after the other.
-        deadline: when its present test has taken too long.
-        running: the place of that test among those that it was given.
-        results: of the tests that ended.
-        trouble: why it could not apply the change.
-        unfit: whether it ended because its last test left it unusable.
+        deadline: when what it does at present has taken too long.
     """
 
     pid: int
     pipe: IO[bytes]
     deadline: float
-    running: int | None = None
-    results: list[TestResult] = field(default_factory=list)
-    trouble: str | None = None
-    unfit: bool = False
 
     def kill(self) -> None:
         """End it."""
@@ -63,6 +55,23 @@ class Child:
         """Its exit status, negative for a signal."""
         self.pipe.close()
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@dataclass
+class Child(Forked):
+    """A forked process that runs tests.
+
+    Attributes:
+        running: the place of its present test among those that it was given.
+        results: of the tests that ended.
+        trouble: why it could not apply the change.
+        unfit: whether it ended because its last test left it unusable.
+    """
+
+    running: int | None = None
+    results: list[TestResult] = field(default_factory=list)
+    trouble: str | None = None
+    unfit: bool = False
 
     def hear(self, line: bytes, limits: Sequence[float]) -> None:
         """Take one line in."""
@@ -80,16 +89,30 @@ class Child:
 
 def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter) -> Child:
     """Fork a child that runs `items` with the change applied to `adapter`'s implementation."""
+
+    def live(reporter: Reporter) -> None:
+        with _applied(apply, adapter):
+            _run(items, reporter)
+
+    pid, pipe = fork(live)
+    return Child(pid, pipe, time.monotonic() + TEST_LIMIT_S)
+
+
+def fork(live: Callable[[Reporter], None]) -> tuple[int, IO[bytes]]:
+    """Fork a process whose whole life is `live`; its id, and what its reporter writes.
+
+    It ends with status 0.  An exception is written as ``trouble``.
+    """
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
         os.close(reading)
-        _live(items, apply, adapter, writing)
+        _live(live, writing)
     os.close(writing)
     os.set_blocking(reading, False)
-    return Child(pid, os.fdopen(reading, "rb", buffering=0), time.monotonic() + TEST_LIMIT_S)
+    return pid, os.fdopen(reading, "rb", buffering=0)
 
 
 def limit(case: Case) -> float:
@@ -112,15 +135,14 @@ def ended(status: int) -> str:
 # -- in the child -----------------------------------------------------------------------------------------------------
 
 
-def _live(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter, writing: int) -> None:
+def _live(live: Callable[[Reporter], None], writing: int) -> None:
     """The child's whole life; never returns, because what follows in the parent's code is not its business."""
     try:
         _silence()
         with os.fdopen(writing, "wb", buffering=0) as pipe:
-            reporter = _Reporter(pipe)
+            reporter = Reporter(pipe)
             try:
-                with _applied(apply, adapter):
-                    _run(items, reporter)
+                live(reporter)
             except BaseException as error:  # anything: the parent must hear of it
                 last = traceback.extract_tb(error.__traceback__)[-1]
                 reporter.say("trouble", message=f"{one_line(error)} (in {last.name}, line {last.lineno})")
@@ -143,7 +165,7 @@ def _applied(apply: Apply, adapter: Adapter) -> Iterator[None]:
         yield
 
 
-class _Reporter:
+class Reporter:
     """Writes what happens to the parent; a pytest plug-in."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
@@ -151,6 +173,7 @@ class _Reporter:
         self.unfit = False
 
     def say(self, kind: str, **values: Any) -> None:
+        """Write one line."""
         self._pipe.write(json.dumps({"kind": kind, **values}).encode() + b"\n")
 
     @pytest.hookimpl(tryfirst=True)
@@ -162,7 +185,7 @@ class _Reporter:
             self.say("result", result=sent["result"], unfit=self.unfit)
 
 
-def _run(items: Sequence[pytest.Item], reporter: _Reporter) -> None:
+def _run(items: Sequence[pytest.Item], reporter: Reporter) -> None:
     items[0].config.pluginmanager.register(reporter)
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else None

@@ -13,6 +13,9 @@ from conformance.registry import Registry
 from conformance.selfcheck.catalogue import Fault, Variant
 from conformance.verdicts import Verdict
 
+#: What is said of a script that fails with the fault that it was written for and passes without it.
+AS_PROMISED = "as promised"
+
 
 class Outcome(str, Enum):
     """What became of a fault or a variant."""
@@ -47,6 +50,7 @@ class Row:
         kind: ``fault`` or ``variant``.
         layer: of a fault.
         implementation: that was changed.
+        about: what is wrong with it, or what differs.
         outcome: what became of it.
         requirements: the scored requirements that rejected it; of a fault, only those that it names unless there are
             none.
@@ -54,18 +58,27 @@ class Row:
         run: how many tests ran.
         message: the first rejection, or what was wrong, in one line.
         explore: the seed of the property tests' examples, when they were not the usual ones.
+        script: of a killed fault, what its first right kill's script came to: `AS_PROMISED` when it fails with the
+            fault and passes without it, otherwise what it does instead.
     """
 
     name: str
     kind: str
     layer: str
     implementation: str
+    about: str
     outcome: Outcome
     requirements: tuple[str, ...]
     tests: int
     run: int
     message: str
     explore: int | None = None
+    script: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether the suites did all that they should."""
+        return self.outcome.good and self.script in {None, AS_PROMISED}
 
     @property
     def areas(self) -> tuple[str, ...]:
@@ -101,8 +114,8 @@ def judge_fault(fault: Fault, may_kill: Collection[str], seen: Observed, registr
     """The row of a fault, which only the requirements `may_kill` reject for a right reason."""
     named = set(may_kill)
     rejecting = _rejecting(seen.results, registry)
-    right = {result.test: ids & named for result, ids in rejecting if ids & named and tells(result)}
-    first = next((result for result, _ in rejecting if result.test in right), None)
+    right = {result.test: ids & named for result, ids in rejecting if kills(named, result)}
+    first = first_kill(named, seen.results)
     if seen.trouble is not None:
         outcome, message = Outcome.BROKEN, seen.trouble
     elif first is not None:
@@ -121,6 +134,7 @@ def judge_fault(fault: Fault, may_kill: Collection[str], seen: Observed, registr
         "fault",
         fault.layer,
         fault.implementation,
+        fault.about,
         outcome,
         tuple(sorted(ids)),
         len(rejecting),
@@ -151,6 +165,7 @@ def judge_variant(
         "variant",
         "",
         implementation,
+        variant.about,
         outcome,
         tuple(sorted(ids)),
         len(rejecting),
@@ -163,6 +178,11 @@ def judge_variant(
 def kills(may_kill: Collection[str], result: TestResult) -> bool:
     """Whether one result alone is enough."""
     return result.verdict.rejects and not set(may_kill).isdisjoint(result.requirements) and tells(result)
+
+
+def first_kill(may_kill: Collection[str], results: Sequence[TestResult]) -> TestResult | None:
+    """The first result that is enough."""
+    return next((result for result in results if kills(may_kill, result)), None)
 
 
 def tells(result: TestResult) -> bool:

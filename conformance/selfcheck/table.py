@@ -1,14 +1,17 @@
-"""The kill table, as text, Markdown and JSON values."""
+"""The kill table, as text, Markdown and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tabulate import tabulate
 
-from conformance.selfcheck.outcomes import Outcome, Row, counts
+from conformance.selfcheck.outcomes import AS_PROMISED, Outcome, Row, counts
+
+#: Version of the JSON form; it grows when a reader of the old one would be misled.
+SCHEMA = 1
 
 _MESSAGE_WIDTH = 100
 
@@ -20,19 +23,29 @@ class Table:
     Attributes:
         rows: of the faults, then of the variants, in their catalogues' order.
         environment: what a reader needs to repeat it.
+        narrowed: whether a part of the catalogues or of the suites was asked for.
+        kit_version: of the kit.
+        suite_digest: of the suites, as in a record's header.
+        started_at: UTC, ISO 8601.
         duration_s: seconds that it took.
         processes: how many tests ran at a time.
+        schema: version of the JSON form.
     """
 
     rows: tuple[Row, ...]
     environment: Mapping[str, str]
+    narrowed: bool
+    kit_version: str
+    suite_digest: str
+    started_at: str
     duration_s: float
     processes: int
+    schema: int = SCHEMA
 
     @property
     def good(self) -> bool:
-        """Whether every fault was killed for a right reason and every variant accepted."""
-        return all(row.outcome.good for row in self.rows)
+        """Whether every fault was killed for a right reason, its script does as it promises, and variants pass."""
+        return all(row.good for row in self.rows)
 
     def with_rows(self, rows: Iterable[Row]) -> Table:
         """The table with further rows."""
@@ -45,12 +58,19 @@ class Table:
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON values."""
         return {
+            **{entry.name: getattr(self, entry.name) for entry in fields(self)},
             "good": self.good,
             "rows": [row.to_dict() for row in self.rows],
-            "environment": dict(self.environment),
             "duration_s": round(self.duration_s, 1),
-            "processes": self.processes,
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Table:
+        """The inverse of `to_dict`; keys of later versions are passed over."""
+        known = {entry.name for entry in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        given["rows"] = tuple(Row.from_dict(row) for row in given["rows"])
+        return cls(**given)
 
 
 def verdict(table: Table) -> str:
@@ -65,6 +85,10 @@ def verdict(table: Table) -> str:
         rows = tuple(row for row in table.of("fault") if row.layer == layer)
         killed = sum(row.outcome is Outcome.KILLED for row in rows)
         lines.append(f"of the layer {layer}: {killed} of {len(rows)} killed")
+    tried = [row.script for row in table.rows if row.script is not None]
+    if tried:
+        kept = tried.count(AS_PROMISED)
+        lines.append(f"of {len(tried)} scripts for killed faults, {kept} fail with the fault and pass without it")
     return "\n".join(lines)
 
 
@@ -75,17 +99,21 @@ def as_text(table: Table) -> str:
         for kind in ("fault", "variant")
         if (rows := table.of(kind))
     ]
-    parts += [f"{row.outcome.upper()}: {row.name} ({row.implementation}): {row.message}" for row in _bad(table.rows)]
+    parts += [
+        f"{row.outcome.upper()}: {row.name} ({row.implementation}): {complaint(row)}"
+        for row in table.rows
+        if not row.good
+    ]
     return "\n\n".join([*parts, verdict(table)])
 
 
-def as_markdown(table: Table, abouts: Mapping[str, str]) -> str:
-    """The table as a page.
+def complaint(row: Row) -> str:
+    """What is wrong with a row that is not good, in one line."""
+    return row.message if not row.outcome.good else f"its script {row.script}"
 
-    Args:
-        table: the finished self-check.
-        abouts: what each fault and variant is, by name.
-    """
+
+def as_markdown(table: Table) -> str:
+    """The table as a page."""
     lines = [
         "# Kill table",
         "",
@@ -95,21 +123,22 @@ def as_markdown(table: Table, abouts: Mapping[str, str]) -> str:
         "are those that rejected it. Each variant is correct, though unlike the reference, and has to be accepted.",
         "",
         *(f"- {line}" for line in verdict(table).splitlines()),
-        f"- {table.duration_s:.0f} s, {table.processes} processes",
+        f"- started {table.started_at}, {table.duration_s:.0f} s, {table.processes} processes",
+        f"- kit {table.kit_version}, suites {table.suite_digest[:12]}",
         *(f"- {name}: {value}" for name, value in table.environment.items()),
     ]
     for layer in dict.fromkeys(row.layer for row in table.of("fault")):
         rows = [row for row in table.of("fault") if row.layer == layer]
         lines += ["", f"## Faults of the layer: {layer}", ""]
-        lines += _page(rows, abouts, ("fault", "what is wrong", "killed by", "tests", "message"))
+        lines += _page(rows, ("fault", "what is wrong", "killed by", "tests", "message", "script"))
     if table.of("variant"):
         lines += ["", "## Variants", ""]
-        lines += _page(table.of("variant"), abouts, ("variant", "what differs", "on", "tests", "verdict"))
+        lines += _page(table.of("variant"), ("variant", "what differs", "on", "tests", "verdict"))
     return "\n".join(lines) + "\n"
 
 
 _HEADERS = {
-    "fault": ("fault", "layer", "outcome", "killed by", "area", "tests", "message"),
+    "fault": ("fault", "layer", "outcome", "killed by", "area", "tests", "message", "script"),
     "variant": ("variant", "on", "outcome", "rejected by", "area", "tests", "message"),
 }
 
@@ -126,6 +155,7 @@ def _cells(rows: Iterable[Row], shorten: Any) -> list[tuple[Any, ...]]:
             ", ".join(row.areas),
             f"{row.tests} of {row.run}",
             shorten(row.message, _MESSAGE_WIDTH),
+            *([shorten(row.script or "", 40)] if row.kind == "fault" else []),
         )
         for row in rows
     ]
@@ -135,21 +165,19 @@ def _shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _bad(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if not row.outcome.good]
-
-
-def _page(rows: Sequence[Row], abouts: Mapping[str, str], headers: Sequence[str]) -> list[str]:
+def _page(rows: Sequence[Row], headers: Sequence[str]) -> list[str]:
     lines = ["| " + " | ".join(headers) + " |", "| " + " | ".join("---" for _ in headers) + " |"]
     for row in rows:
+        cells: tuple[str, ...]
         by = ", ".join(f"`{identity}`" for identity in row.requirements)
         if row.kind == "variant":
             told = str(row.outcome) + (f": {by}" if by else "")
             on = row.implementation + ("" if row.explore is None else f", examples {row.explore}")
-            cells = (row.name, abouts[row.name], on, f"{row.run}", told)
+            cells = (row.name, row.about, on, f"{row.run}", told)
         else:
             killed = by if row.outcome is Outcome.KILLED else f"**{row.outcome}** {by}"
-            cells = (row.name, abouts[row.name], killed, f"{row.tests} of {row.run}", _shorten(row.message, 300))
+            script = (row.script or "") if row.good else f"**{row.script}**"
+            cells = (row.name, row.about, killed, f"{row.tests} of {row.run}", _shorten(row.message, 300), script)
         lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
     return lines
 

@@ -41,6 +41,12 @@ def test_a_fault_is_killed_by_what_it_names(good: tuple[int, dict[str, Any]], na
     assert row["requirements"]
     assert 1 <= row["tests"] <= row["run"]
     assert row["message"].startswith("promised: ")
+    assert row["about"]
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_its_script_fails_with_the_fault_and_passes_without(good: tuple[int, dict[str, Any]], name: str) -> None:
+    assert good[1][name]["script"] == "as promised"
 
 
 def test_a_variant_is_accepted(good: tuple[int, dict[str, Any]]) -> None:

@@ -1,0 +1,81 @@
+"""What the self-check says of scripts that do as they promise, and of those that do not."""
+
+from __future__ import annotations
+
+import sys
+import types
+from contextlib import nullcontext
+from functools import partial
+from unittest import mock
+
+import pytest
+
+from conformance.selfcheck import scripts
+from conformance.selfcheck.scripts import Trial, try_scripts
+from reference_impl.faults import Fault
+
+PROMISE = "a replay runs"
+
+#: A backend in the place of one: its own class and a broken one, and what a fault may patch.
+BACKEND = types.ModuleType("pretended")
+exec(  # noqa: S102  # its scripts import it
+    """
+broken = False
+beat = []
+class CUDAGraph:
+    def replay(self): return not broken
+class Broken(CUDAGraph):
+    def replay(self): return False
+class Seldom(CUDAGraph):
+    def replay(self):
+        beat.append(1)
+        return len(beat) % 3 != 0
+""",
+    vars(BACKEND),
+)
+
+#: What a script says that was written for the class Broken.
+SCRIPT = """
+import pretended as backend
+Graph = backend.Broken
+
+class NotConforming(AssertionError): pass
+
+if not Graph().replay(): raise NotConforming("promised: a replay runs\\nseen: nothing")
+"""
+
+KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+PATCH = partial(mock.patch.object, BACKEND, "broken", new=True)
+
+CASES = {
+    "class": (SCRIPT, nullcontext, "as promised"),
+    "patch": (SCRIPT.replace("Broken", "CUDAGraph"), PATCH, "as promised"),
+    "seldom": (SCRIPT.replace("Broken", "Seldom"), nullcontext, "as promised"),
+    "sound": (SCRIPT.replace("Broken", "CUDAGraph"), nullcontext, "passes with the fault"),
+    "always": (SCRIPT.replace("not Graph().replay()", "True"), nullcontext, "fails without the fault: NotConforming"),
+    "reason": (SCRIPT.replace("a replay", "a reset"), nullcontext, "fails for another reason with the fault"),
+    "name": (SCRIPT.replace("not Graph", "not Grahp"), nullcontext, "ends otherwise with the fault: NameError"),
+    "syntax": (SCRIPT + "if", nullcontext, "ends otherwise with the fault: SyntaxError"),
+    "kit": ("import conformance.checks" + SCRIPT, nullcontext, "ends otherwise with the fault: ModuleNotFoundError"),
+    "crash": (KILL + SCRIPT, nullcontext, "ends otherwise with the fault: the process died of SIGKILL"),
+    "crash-late": (SCRIPT + KILL, nullcontext, "fails without the fault: the process died of SIGKILL"),
+    "hang": ("import time; time.sleep(60)" + SCRIPT, nullcontext, "ends otherwise with the fault: it did not end in"),
+    "no-class": (SCRIPT.replace("Graph = ", "Other = "), nullcontext, "does not say in one line what its graph"),
+    "no-apply": (SCRIPT, lambda: BACKEND.nothing, "ends otherwise with the fault: AttributeError"),
+}
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, str]:
+    """What is said of each."""
+    trials = [
+        Trial(Fault(name, "class", "", (), "reference", apply), script, PROMISE, "CUDAGraph")
+        for name, (script, apply, _) in CASES.items()
+    ]
+    with mock.patch.object(scripts, "_LIMIT_S", 1.0), mock.patch.dict(sys.modules, {"pretended": BACKEND}):
+        return dict(zip(CASES, try_scripts(trials, 2), strict=True))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_said(said: dict[str, str], name: str) -> None:
+    assert said[name].startswith(CASES[name][2])
