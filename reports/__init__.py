@@ -1,4 +1,4 @@
-"""Reports: what people read, made from records and from nothing else."""
+"""Reports: what people read, made from records, a self-check's table and nothing else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from conformance.errors import RecordError, one_line
 from conformance.record import Record, read_record
+from conformance.selfcheck.reading import read_table
 from reports.html import to_html
 from reports.markdown import to_markdown
 from reports.model import build
@@ -14,23 +15,24 @@ from reports.model import build
 __all__ = ["write"]
 
 
-def write(records: Sequence[Path], output: Path) -> list[Path]:
+def write(records: Sequence[Path], output: Path, self_check: Path | None = None) -> list[Path]:
     """Write ``report.html`` and ``report.md``, one column for each record, into the folder `output`.
 
     Args:
         records: files that runs have written; one that was cut short is reported as incomplete.
         output: a folder; made when it is not there.
+        self_check: a file with what ``graph-conformance self-check --json`` printed, to be shown too.
 
     Returns:
         The files written.
 
     Raises:
-        RecordError: no record was named, one cannot be read, or `output` cannot be written.  All are read before
-            anything is written, so a refusal leaves an earlier report as it was.
+        RecordError: no record was named, one or the table cannot be read, or `output` cannot be written.  All are read
+            before anything is written, so a refusal leaves an earlier report as it was.
     """
     if not records:
         raise RecordError("a report needs at least one record")
-    report = build([_read(path) for path in records])
+    report = build([_read(path) for path in records], None if self_check is None else read_table(self_check))
     pages = {output / "report.html": to_html(report), output / "report.md": to_markdown(report)}
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from reports.model import Counts, Report
-from reports.words import OBSERVATIONS, Tone, seconds, visible
+from reports.words import DETECTION, OBSERVATIONS, Tone, seconds, visible
 
 _BAR_WIDTH = 1000
 
@@ -22,7 +22,14 @@ def to_html(report: Report) -> str:
     # Should anything hostile get past the escaping all the same, the browser still runs and loads nothing else.
     sources = f"style-src '{_hash(styles)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
-    page = _template().render(report=report, policy=policy, styles=styles, script=script, observations=OBSERVATIONS)
+    page = _template().render(
+        report=report,
+        policy=policy,
+        styles=styles,
+        script=script,
+        observations=OBSERVATIONS,
+        about_detection=DETECTION,
+    )
     return page.strip() + "\n"
 
 

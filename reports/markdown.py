@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.record import TestResult
+from conformance.selfcheck.outcomes import Row
+from reports.detection import Detection
 from reports.model import Absence, Cell, Column, Counts, Finding, Report
-from reports.words import OBSERVATIONS, Word, seconds, visible
+from reports.words import DETECTION, OBSERVATIONS, Word, seconds, visible
 
 
 def to_markdown(report: Report) -> str:
@@ -52,6 +54,8 @@ def _lines(report: Report) -> Iterator[str]:
     for heading, absences in (("Not supported", report.unsupported), ("Not applicable", report.not_applicable)):
         yield from ("", f"## {heading}", "")
         yield from _absences(absences, several=several)
+    if report.detection is not None:
+        yield from _detection(report.detection)
 
 
 def _column(column: Column) -> Iterator[str]:
@@ -106,6 +110,46 @@ def _absences(absences: Sequence[Absence], *, several: bool) -> Iterator[str]:
         yield f"- {_code(one.requirement.id)}{where}: {_text(one.reason)}"
     if not absences:
         yield "None."
+
+
+def _detection(found: Detection) -> Iterator[str]:
+    yield from ("", "## What these suites detect", "", DETECTION, "")
+    yield f"**{found.symbol} {_text(found.headline)}**"
+    for notice in found.notices:
+        yield from ("", f"> **Note.** {_text(notice)}")
+    for line in found.wrong:
+        row = line.row
+        yield from ("", f"### {_word(line.word)}: {_code(row.name)} ({row.kind} of {_text(_changed(row))})", "")
+        yield from (_text(row.about), "", *_block(line.complaint))
+    figures = ((group.name, group.figure) for group in found.groups)
+    yield from (
+        "",
+        *_table(("What", "Value"), ((_text(name), _text(value)) for name, value in (*figures, *found.facts))),
+    )
+    yield from ("", "<details><summary>The whole table</summary>")
+    for group in found.groups:
+        yield from ("", f"### {_text(group.name)}", "")
+        yield from _table(
+            ("Name", "About", "Outcome", "Rejected by", "Area", "Tests", "Message", "Script"),
+            (
+                (
+                    f"{_code(line.row.name)}<br>{_text(_changed(line.row))}",
+                    _text(line.row.about),
+                    _word(line.word),
+                    ", ".join(map(_code, line.row.requirements)),
+                    _text(", ".join(line.row.areas)),
+                    f"{line.row.tests} of {line.row.run}",
+                    _text(line.row.message),
+                    _text(line.row.script or ""),
+                )
+                for line in group.lines
+            ),
+        )
+    yield from ("", "</details>")
+
+
+def _changed(row: Row) -> str:
+    return row.implementation + ("" if row.explore is None else f", examples {row.explore}")
 
 
 def _cell(cell: Cell) -> str:

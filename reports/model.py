@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 from conformance.record import Record, TestResult
 from conformance.verdicts import RunVerdict, Verdict
+from reports.detection import Detection, detection
 from reports.words import NOT_APPLICABLE, RECORDED, UNKNOWN, UNTESTABLE, VERDICTS, WORDS, Word, seconds
 
 if TYPE_CHECKING:
     from conformance.registry import Requirement
+    from conformance.selfcheck.table import Table
 
 Pairs = tuple[tuple[str, str], ...]
 Counts = tuple[tuple[Word, int], ...]
@@ -131,6 +133,7 @@ class Report:
     observations: tuple[Observation, ...]
     unsupported: tuple[Absence, ...]
     not_applicable: tuple[Absence, ...]
+    detection: Detection | None
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -139,8 +142,8 @@ class Report:
         return tuple(word for word in WORDS if word in present)
 
 
-def build(records: Sequence[Record]) -> Report:
-    """Make the report of one or more records."""
+def build(records: Sequence[Record], table: Table | None = None) -> Report:
+    """Make the report of one or more records, and of a self-check of the suites that they come from."""
     anchors = _Anchors()
     labels = _labels(records)
     columns = tuple(_column(record, label, anchors) for record, label in zip(records, labels, strict=True))
@@ -161,6 +164,9 @@ def build(records: Sequence[Record]) -> Report:
             for entry in record.header.requirements
             if entry.id in record.assessment.not_applicable
         ),
+        detection=None
+        if table is None
+        else detection(table, [(label, record.header) for label, record in zip(labels, records, strict=True)]),
     )
 
 

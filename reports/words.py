@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from conformance.selfcheck.outcomes import Outcome
 from conformance.verdicts import Verdict
 
 Tone = Literal["pass", "bad", "odd", "calm"]
@@ -40,8 +41,24 @@ UNKNOWN = Word("unknown", "·", "not in this suite", "calm")
 #: Worst first: the order of counts, bars and filters.
 WORDS: tuple[Word, ...] = (*VERDICTS.values(), RECORDED, UNTESTABLE, NOT_APPLICABLE, UNKNOWN)
 
+#: What a self-check made of a fault or a variant.
+OUTCOMES: dict[Outcome, Word] = {
+    Outcome.SURVIVED: Word("survived", "✗", "survived", "bad"),
+    Outcome.WRONG_REASON: Word("wrong_reason", "✗", "wrong reason", "bad"),
+    Outcome.FALSE_ALARM: Word("false_alarm", "✗", "false alarm", "bad"),
+    Outcome.BROKEN: Word("broken", "!", "broken", "odd"),
+    Outcome.KILLED: Word("killed", "✓", "killed", "pass"),
+    Outcome.ACCEPTED: Word("accepted", "✓", "accepted", "pass"),
+}
+
 #: What stands above the observations.
 OBSERVATIONS = "What the documents leave to the implementation: recorded, never judged."
+
+#: What stands above the table of a self-check.
+DETECTION = (
+    "How sharp the suites are: a fault is the reference with one thing wrong on purpose, and has to be killed, "
+    "by a requirement that it breaks; a variant is correct, though unlike the reference, and has to be accepted."
+)
 
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 

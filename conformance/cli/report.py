@@ -20,6 +20,9 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "report", "Write a report from records.", _report)
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="records of runs")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder to write to")
+    parser.add_argument(
+        "--self-check", type=Path, metavar="FILE", help="show what the suites detect: the output of self-check --json"
+    )
 
 
 def _report(given: argparse.Namespace) -> int:
@@ -28,7 +31,7 @@ def _report(given: argparse.Namespace) -> int:
     records = [read_record(path) for path in given.records]
     try:
         given.output.mkdir(parents=True, exist_ok=True)
-        written: list[Path] = reports.write(given.records, given.output)
+        written: list[Path] = reports.write(given.records, given.output, given.self_check)
     except OSError as error:
         where = error.filename or given.output
         raise UsageError(f"the report {where} cannot be written: {error.strerror or error}") from None

@@ -93,7 +93,9 @@ class Row:
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
         """The inverse of `to_dict`."""
         given = {name: values[name] for name in (field.name for field in fields(cls))}
-        given["outcome"], given["requirements"] = Outcome(given["outcome"]), tuple(given["requirements"])
+        given["outcome"] = Outcome(given["outcome"])
+        if isinstance(given["requirements"], list):
+            given["requirements"] = tuple(given["requirements"])
         return cls(**given)
 
 

@@ -93,7 +93,7 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """A module in the place of the reports."""
     module = types.ModuleType("reports")
 
-    def write(records: list[Path], output: Path) -> list[Path]:
+    def write(records: list[Path], output: Path, self_check: Path | None) -> list[Path]:
         page = output / "index.html"
         page.write_text(f"{len(records)} records", encoding="utf-8")
         return [page]
@@ -128,7 +128,7 @@ def test_report_to_a_place_that_cannot_be_written(
 def test_a_refusal_of_the_reports_is_one_line(
     reports: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(records: list[Path], output: Path) -> list[Path]:
+    def refuse(records: list[Path], output: Path, self_check: Path | None) -> list[Path]:
         raise RecordError("two records of one run")
 
     monkeypatch.setattr(reports, "write", refuse)

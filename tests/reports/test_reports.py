@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -17,47 +16,8 @@ from conformance.verdicts import Verdict
 from reports import write
 from reports.model import build
 from reports.words import VERDICTS, seconds, visible
+from tests.reports.pages import Page, in_both
 from tests.reports.samples import BAD, GOOD, REQUIREMENTS, result, sample
-
-VOID = {"meta", "br", "input", "link", "img", "hr", "base"}
-
-
-class Page(HTMLParser):
-    """A parsed page; every tag must be closed by its own end tag."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.raw = text
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.words: list[str] = []
-        self._open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1] not in ("style", "script"):
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        """What a reader sees, spaces run together."""
-        return " ".join(" ".join(self.words).split())
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
-    @property
-    def ids(self) -> list[str]:
-        return [attributes["id"] for _, attributes in self.tags if "id" in attributes]
 
 
 @pytest.fixture
@@ -70,14 +30,6 @@ def pages(tmp_path: Path) -> Callable[..., tuple[Page, str]]:
         return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
 
     return make
-
-
-def in_both(pages: tuple[Page, str], *texts: str) -> None:
-    page, markdown = pages
-    plain = " ".join(re.sub(r"[\\`*|]", "", markdown).split())
-    for text in texts:
-        assert text in page.text, text
-        assert text in plain, text
 
 
 def test_good_run_holds(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
