@@ -22,6 +22,7 @@ from conformance.selfcheck.running import Job, run
 from conformance.selfcheck.scripts import Trial, try_scripts
 from conformance.selfcheck.table import Table
 from conformance.subjects import environment
+from conformance.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,17 @@ def _fault_jobs(
         may_kill = _may_kill(fault, request.areas, registry)
 
         def done(seen: Observed) -> None:
-            row = rows[fault.name, fault.implementation] = judge_fault(fault, may_kill, seen, registry)
-            say(_line(row))
+            row = judge_fault(fault, may_kill, seen, registry)
             first = first_kill(may_kill, seen.results)
-            # A test that its process did not survive leaves none.
-            if row.outcome is Outcome.KILLED and first is not None and first.reproducer is not None:
-                own = resolve(fault.implementation).graph_class.__name__
-                trials.append(Trial(fault, first.reproducer, first.promise, own))
+            # Only what failed has a script: nobody is left to write one when a test's process did not survive.
+            if row.outcome is Outcome.KILLED and first is not None and first.verdict is Verdict.FAIL:
+                if first.reproducer is None:
+                    row = replace(row, script="is missing")
+                else:
+                    own = resolve(fault.implementation).graph_class.__name__
+                    trials.append(Trial(fault, first.reproducer, first.promise, own))
+            rows[fault.name, fault.implementation] = row
+            say(_line(row))
 
         stages = _stages(may_kill, search=request.search and not request.areas)
         # Of areas alone the question is whether they notice, not how often.
