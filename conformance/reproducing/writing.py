@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from conformance.adapter import Adapter
     from conformance.registry import Requirement
 
+#: How often a script does what it does: a failure may need what went before it in the same process.
+_TURNS = 3
+
 
 class _Unwritable(Exception):
     """A value that no expression is known for."""
@@ -193,12 +196,14 @@ def _assemble(docstring: str, start: Beginning, copied: Inlined, body: str) -> s
     names = [start.names[name] for name in order if name in used or (name == "DEVICE" and device)]
     imports = sorted({*start.imports, *copied.imports, "import sys", "import random"})
     setup = [f"stack.enter_context({text})" for text in start.setup]
-    ending = ["random.seed(0)", "torch.default_generator.manual_seed(0)"]
+    turn = ["random.seed(0)", "torch.default_generator.manual_seed(0)"]
     if setup:
         imports = sorted({*imports, "import contextlib"})
-        ending += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), "    main()"]
+        turn += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), "    main()"]
     else:
-        ending.append("main()")
+        turn.append("main()")
+    ending = [f"for _ in range({_TURNS}):  # what an earlier capture leaves may be what breaks a later one"]
+    ending += [f"    {line}" for line in turn]
     ending.append('print("nothing is wrong", file=sys.stderr)')
     parts = [docstring, "\n".join(imports), "\n".join(names), *copied.texts, body]
     return (

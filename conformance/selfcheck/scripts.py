@@ -29,9 +29,6 @@ from conformance.selfcheck.outcomes import AS_PROMISED
 
 #: Seconds that a script may take; its test took less than that.
 _LIMIT_S = 60.0
-#: How often a script runs before it counts as passing with the fault: one that shows at every so manieth call may have
-#: had its test behind others.
-_TURNS = 10
 
 #: The packages that a script does without.
 _KIT = ("conformance", "suites", "reports")
@@ -61,12 +58,10 @@ class _Ending:
     """How a script ended.
 
     Attributes:
-        turns: how often it ran.
         kind: the name of the exception that ended it, ``""`` of what ended its process, ``None`` when it passed.
         message: more of that.
     """
 
-    turns: int = 1
     kind: str | None = None
     message: str = ""
 
@@ -118,7 +113,7 @@ def _try(trial: Trial, path: Path) -> str:
     if places != 1:
         return "does not say in one line what its graph class is"
     path.write_text(trial.script, encoding="utf-8")
-    faulty = _run(partial(_live, path, trial.fault.apply, _TURNS))
+    faulty = _run(partial(_live, path, trial.fault.apply))
     if faulty.kind is None:
         return "passes with the fault"
     if faulty.kind not in {"NotConforming", "AssertionError"}:
@@ -126,8 +121,7 @@ def _try(trial: Trial, path: Path) -> str:
     if trial.promise is not None and _plain(trial.promise) not in _plain(faulty.message):
         return f"fails for another reason with the fault: {faulty}"
     path.write_text(mended, encoding="utf-8")
-    # As often as it took to fail.
-    sound = _run(partial(_live, path, nullcontext, faulty.turns))
+    sound = _run(partial(_live, path, nullcontext))
     if sound.kind is not None:
         return f"fails without the fault: {sound}"
     return AS_PROMISED
@@ -158,7 +152,7 @@ def _run(live: Callable[[Reporter], None]) -> _Ending:
     told = json.loads(content.splitlines()[0])
     if told["kind"] == "trouble":
         return _Ending(kind="", message=told["message"])
-    return _Ending(told["turns"], told["error"], told["message"])
+    return _Ending(told["error"], told["message"])
 
 
 # -- in the child -----------------------------------------------------------------------------------------------------
@@ -173,15 +167,14 @@ class _NoKit(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"no module named {fullname!r}", name=fullname)
 
 
-def _live(path: Path, apply: Apply, turns: int, reporter: Reporter) -> None:
+def _live(path: Path, apply: Apply, reporter: Reporter) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in _KIT]:
         del sys.modules[name]
     sys.meta_path.insert(0, _NoKit())
     with apply():
-        for turn in range(1, turns + 1):
-            try:
-                runpy.run_path(str(path), run_name="__main__")
-            except BaseException as error:
-                reporter.say("ended", turns=turn, error=type(error).__name__, message=str(error)[:4000])
-                return
-        reporter.say("ended", turns=turns, error=None, message="")
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except BaseException as error:
+            reporter.say("ended", error=type(error).__name__, message=str(error)[:4000])
+        else:
+            reporter.say("ended", error=None, message="")
