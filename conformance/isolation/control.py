@@ -39,6 +39,8 @@ EXIT_S = 15.0
 #: Seconds between two looks at the workers, and at one that has hung up and must end any moment.
 _TICK_S = 0.5
 _END_TICK_S = 0.01
+#: Verdicts after which a destructive test in a healthy worker has destroyed nothing.
+_HARMLESS = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Worker:
         silent: whether it has hung up.
         error: what the gateway said of that.
         ran: how many tests it has run.
+        unharmed: whether all of them were destructive ones that destroyed nothing.
     """
 
     slot: int
@@ -72,6 +75,7 @@ class Worker:
     silent: bool = False
     error: str | None = None
     ran: int = 0
+    unharmed: bool = True
 
 
 class Controller:
@@ -307,7 +311,7 @@ class Controller:
 
     def _go_on(self, worker: Worker) -> None:
         """Give a worker its next test, let it wait for one, or end it."""
-        nodeid = self._next()
+        nodeid = self._next(worker)
         if nodeid is None:
             if not (worker.ran == 0 and self._destructive):
                 self._close(worker, "there is nothing left for it")
@@ -322,13 +326,13 @@ class Controller:
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.link.send_runtest_some([self._index[nodeid]])
 
-    def _next(self) -> str | None:
+    def _next(self, worker: Worker) -> str | None:
         if self._ordinary:
             return self._ordinary.popleft()
-        # What may leave the process, or the device, unusable runs in a worker that has run nothing else, and alone: the
-        # workers for those after it may be there, but whatever has run a test has ended.
-        alone = all(other.ran == 0 for other in self._workers.values())
-        return self._destructive.popleft() if self._destructive and alone else None
+        # What may leave the process, or the device, unusable runs in a worker that is as good as fresh, and alone: the
+        # workers for those after it may be there, but whatever else has run a test has ended.
+        alone = all(other.ran == 0 for other in self._workers.values() if other is not worker)
+        return self._destructive.popleft() if self._destructive and alone and worker.unharmed else None
 
     def _on_testreport(self, worker: Worker, rep: pytest.TestReport) -> None:
         if worker.running is not None:
@@ -341,6 +345,8 @@ class Controller:
             # It came back after all, most likely because the signal for its stacks woke it; its end is on its way.
             return
         worker.watchdog.rest()
+        case = self.cases.get(worker.running or "")
+        worker.unharmed &= case is not None and case.destructive and _verdict(worker.reports) in _HARMLESS
         told_of = (vars(rep)["conformance"] for rep in worker.reports if "conformance" in vars(rep))
         sent: dict[str, Any] = next(told_of, {})
         if sent.get("unfit"):
@@ -354,8 +360,7 @@ class Controller:
             reason = "its test has put something off to its end"
         elif self.options.isolate == "test":
             reason = "it was for one test"
-        elif not self._ordinary:
-            # A destructive test had this worker for itself, and so will the next one.
+        elif not self._ordinary and not (self._destructive and worker.unharmed):
             reason = "there is nothing left for it"
         if reason is None:
             self._flush(worker)
@@ -507,6 +512,11 @@ def _nth_device(variable: str, number: int) -> str:
 def _location(nodeid: str) -> tuple[str, int | None, str]:
     file, _, name = nodeid.partition("::")
     return file, None, name
+
+
+def _verdict(reports: list[pytest.TestReport]) -> Verdict | None:
+    sent = [vars(report)["conformance"] for report in reports if "conformance" in vars(report)]
+    return Verdict(sent[-1]["result"]["verdict"]) if sent else None
 
 
 def _difference(first: Mapping[str, Any], other: Mapping[str, Any]) -> str:
