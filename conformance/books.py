@@ -119,6 +119,13 @@ class Run:
         if self.writer is not None:
             self.writer.result(result)
 
+    def reproduced(self, test: str, script: str) -> TestResult:
+        """Add the script to a result that had none; gives the result as far as it is kept."""
+        self.troubles[test] = result = replace(self.troubles[test], reproducer=script)
+        if self.writer is not None:
+            self.writer.reproducer(test, script)
+        return result
+
     def _count(self, result: TestResult) -> None:
         # The plan has the same ids: one copy of them is enough.
         test = sys.intern(result.test)

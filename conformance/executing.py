@@ -203,7 +203,7 @@ class Executor:
         if call.excinfo is not None:
             self._judge(case, progress, call, report)
             if progress.judgement.verdict is Verdict.FAIL:
-                progress.reproducer = self._reproducer(case, progress, item, call.excinfo.value)
+                progress.reproducer = self.reproducer(item, progress.judgement.message, call.excinfo.value)
         if call.when == "teardown":
             self._look_after(case, progress, report)
             result = self._result(case, progress, item)
@@ -293,15 +293,23 @@ class Executor:
             reproducer=progress.reproducer,
         )
 
-    def _reproducer(self, case: Case, progress: _Progress, item: pytest.Item, error: BaseException) -> str | None:
+    def reproducer(self, item: pytest.Item, seen: str, error: BaseException | None = None) -> str | None:
+        """The script that shows a failure of `item` without the kit, if one can be written.
+
+        Args:
+            item: the test.
+            seen: the failure's message.
+            error: what the test raised; ``None`` when its process did not survive it.
+        """
         # Only now: most sessions have nothing to write.
         if "torch" not in sys.modules:
             return None  # a script in plain torch says nothing of an implementation that runs without it
         from conformance.reproducing.writing import write
 
+        case = self.cases[item.nodeid]
         adapter, spec = self.adapters[case.implementation], self.specs[case.implementation]
         try:
-            return write(item, adapter, spec, case.requirements, progress.judgement.message, error)
+            return write(item, adapter, spec, case.requirements, seen, error)
         except Exception as trouble:  # a failure without a script is still the failure to be told
             warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
             return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -261,6 +261,10 @@ class RecordWriter:
     def result(self, result: TestResult) -> None:
         self._write("result", result.to_dict())
 
+    def reproducer(self, test: str, script: str) -> None:
+        """The script of a test whose result, that of a lost process, had to do without one."""
+        self._write("reproducer", {"test": test, "script": script})
+
     def footer(self, footer: Footer) -> None:
         self._write("footer", footer.to_dict())
 
@@ -331,6 +335,8 @@ def _parse(path: Path, content: bytes) -> Record:
                 if result.test in results:
                     raise RecordError(f"{path}, line {number}: a second result for {result.test}")
                 results[result.test] = result
+            elif kind == "reproducer":
+                results[line["test"]] = replace(results[line["test"]], reproducer=str(line["script"]))
             elif kind == "footer":
                 footer = Footer.from_dict(line)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

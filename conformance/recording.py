@@ -143,6 +143,12 @@ class Recorder:
         elif report.failed and report.nodeid not in self.cases:
             self._foreign_failures = True
 
+    def reproduced(self, case: Case, script: str) -> None:
+        """Take in the script that shows why a process was lost, which another one has written."""
+        result = self.runs[case.implementation].reproduced(case.test, script)
+        if self.options.reproducers is not None:
+            save(Path(self.options.reproducers), case.implementation, result)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Show what pytest has no word for under the kit's own."""

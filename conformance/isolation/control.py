@@ -61,6 +61,7 @@ class Worker:
         error: what the gateway said of that.
         ran: how many tests it has run.
         unharmed: whether all of them were destructive ones that destroyed nothing.
+        writing: the node id of the lost test whose script it writes.
     """
 
     slot: int
@@ -76,6 +77,7 @@ class Worker:
     error: str | None = None
     ran: int = 0
     unharmed: bool = True
+    writing: str | None = None
 
 
 class Controller:
@@ -116,6 +118,8 @@ class Controller:
         self._index: dict[str, int] = {}
         self._ordinary: deque[str] = deque()
         self._destructive: deque[str] = deque()
+        #: Tests that were lost with their processes, and how, whose scripts another process has to write.
+        self._unwritten: deque[tuple[str, str]] = deque()
         self._session: pytest.Session | None = None
 
     # -- the session --------------------------------------------------------------------------------------------------
@@ -310,7 +314,10 @@ class Controller:
     # -- running ------------------------------------------------------------------------------------------------------
 
     def _go_on(self, worker: Worker) -> None:
-        """Give a worker its next test, let it wait for one, or end it."""
+        """Give a worker its next test, let it wait for one, or end it; the script of a lost test comes first."""
+        if self._unwritten:
+            self._ask_for_script(worker, *self._unwritten.popleft())
+            return
         nodeid = self._next(worker)
         if nodeid is None:
             if not (worker.ran == 0 and self._destructive):
@@ -325,6 +332,19 @@ class Controller:
         self.config.hook.pytest_runtest_logstart(nodeid=nodeid, location=_location(nodeid))
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.link.send_runtest_some([self._index[nodeid]])
+
+    def _ask_for_script(self, worker: Worker, nodeid: str, seen: str) -> None:
+        worker.writing = nodeid
+        worker.watchdog.allow(self.options.test_timeout, "the script")
+        with contextlib.suppress(OSError):  # a worker that has just died says so itself
+            worker.link.sendcommand("conformance_script", index=self._index[nodeid], seen=seen)
+
+    def _on_script(self, worker: Worker, index: int, text: str | None) -> None:  # noqa: ARG002 - a handler
+        nodeid, worker.writing = worker.writing, None
+        worker.watchdog.rest()
+        if nodeid is not None and text is not None:
+            self.recorder.reproduced(self.cases[nodeid], text)
+        self._go_on(worker)
 
     def _next(self, worker: Worker) -> str | None:
         if self._ordinary:
@@ -462,6 +482,8 @@ class Controller:
                 if worker.ran > 1:
                     message += f" (it had run {worker.ran} tests; --isolate=test tells them apart)"
         lost = self._lost(worker, verdict, message, ending)
+        if worker.running in self.cases:
+            self._unwritten.append((worker.running, message))
         worker.reports = [*(rep for rep in worker.reports if not rep.failed and rep.when == "setup"), lost]
         self._flush(worker)
 
@@ -480,16 +502,16 @@ class Controller:
     def _replace(self, worker: Worker, ending: Ending) -> None:
         if self.recorder.stopped is not None:
             return
-        if worker.closing is None and worker.ran == 0:
+        if worker.closing is None and worker.ran == 0 and worker.writing is None:
             late = f"took more than {worker.watchdog.allowed:g} s to start and " if worker.watchdog.overdue else ""
             told = ending.told()
             self._did_not_start(worker.slot, f"it {late}{ending.how}" + (f"\n{told}" if told else ""))
             return
         fresh = [other for other in self._workers.values() if other.ran == 0]
-        if self._ordinary or len(self._destructive) > len(fresh):
+        if self._ordinary or len(self._destructive) > len(fresh) or (self._unwritten and not self._workers):
             self._start(worker.slot)
         for other in fresh:
-            if other.ready and other.closing is None:
+            if other.ready and other.closing is None and other.writing is None:
                 self._go_on(other)
 
 

@@ -152,10 +152,24 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         """Run what the parent sends, until it sends the end."""
         self.channel.setcallback(self.handle_command, endmarker=Marker.SHUTDOWN)
         while True:
-            index = self.torun.get()
-            if not isinstance(index, int):
+            wanted = self.torun.get()
+            if isinstance(wanted, int):
+                self._run(session, wanted)
+            elif isinstance(wanted, dict):
+                self._write_script(session, **wanted)
+            else:
                 return True
-            self._run(session, index)
+
+    def handle_command(self, command: Any) -> None:
+        """Take the kit's own command too."""
+        if isinstance(command, tuple) and command[0] == "conformance_script":
+            self.torun.put(command[1])
+        else:
+            super().handle_command(command)
+
+    def _write_script(self, session: pytest.Session, index: int, seen: str) -> None:
+        """Write the script for a test that another process did not survive."""
+        self.sendevent("conformance_script", index=index, text=self._executor.reproducer(session.items[index], seen))
 
     def _run(self, session: pytest.Session, index: int) -> None:
         self.item_index = index

@@ -62,6 +62,15 @@ def test_a_crash_among_destructive_tests_is_one_crash(hostile: Done) -> None:
     assert last == [("calm-1", "pass"), ("abort", "crash"), ("calm-2", "pass")]
 
 
+def test_a_lost_process_leaves_a_script(hostile: Done) -> None:
+    lost = [result for result in hostile.record.results if result.verdict.value in {"crash", "timeout"}]
+    assert lost
+    for result in lost:
+        assert result.reproducer is not None, result.test
+        assert "a replay" in result.reproducer or "each replay" in result.reproducer
+        assert result.message.partition("\n")[0] in result.reproducer
+
+
 def test_a_crash_says_how_where_and_after_which_calls(hostile: Done) -> None:
     (result,) = (result for result in hostile.record.results if result.test.endswith("[segmentation-fault]"))
     assert result.ending is not None
