@@ -70,6 +70,15 @@ def expect_no_raise(promise, call):
         fail(promise, f"{type(error).__name__}: {error}")
 
 
+def as_promised(steps):
+    try:
+        steps()
+    except NotConforming:
+        raise
+    except Exception as error:
+        fail("ordinary calls raise nothing", f"{type(error).__name__}: {error}")
+
+
 def expect_warning(promise, call, text=""):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

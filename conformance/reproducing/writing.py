@@ -69,21 +69,39 @@ def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str
 def _of_steps(steps: str) -> tuple[Inlined, str]:
     copied = Inlined()
     tree = ast.parse(steps)
+    # Functions of the suites that the steps call: the script has them instead of importing them.
+    words = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    steps = "\n".join(steps.splitlines()[len(words) :])
+    renamed = ""
+    for node in words:
+        name = node.names[0].name
+        final = copied.add(str(node.module), name)
+        renamed += f"{name} = {final}\n\n\n" if final != name else ""
     copied.note(tree)
     copied.attributes |= {"read", "is_current_stream_capturing"}
     used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    for name in ("refused", "ends", "expect_capturing", "expect", "expect_equal", "impl"):
-        if name in used | {"impl"}:
+    for name in (
+        "refused",
+        "ends",
+        "expect_capturing",
+        "expect",
+        "expect_equal",
+        "expect_no_raise",
+        "impl",
+        "as_promised",
+    ):
+        if name in used | {"impl", "as_promised"}:
             copied.add(SHIM, name)
     if "contextlib" in used:
         copied.imports["import contextlib"] = None
     copied.beginnings |= {"make_tensor", "backend", "Graph", "DEVICE"}
     # In the steps there is one implementation only, which need not be named at each call.
-    words = "def tensor(data, dtype=None):\n    return make_tensor(data, dtype)\n\n\n"
+    start = "def tensor(data, dtype=None):\n    return make_tensor(data, dtype)\n\n\n"
     if "expect_equal" in used:
-        words += "def check(tensor, expected, promise):\n    expect_equal(impl, tensor, expected, promise)\n\n\n"
+        start += "def check(tensor, expected, promise):\n    expect_equal(impl, tensor, expected, promise)\n\n\n"
     written = steps.replace("expect_equal(", "check(")
-    return copied, words + "def main():\n" + textwrap.indent(written, "    ")
+    start += "def steps():\n" + textwrap.indent(written, "    ")
+    return copied, renamed + start + "\n\n\ndef main():\n    as_promised(steps)"
 
 
 def _of_source(item: pytest.Item) -> tuple[Inlined, str]:

@@ -75,8 +75,10 @@ class Machine(RuleBasedStateMachine):
         return f"{kind}_{self.names}"
 
     def do(self, text: str, call: Callable[[], Any], promise: str) -> Any:
-        """Make a call that must succeed."""
-        self.steps.line(text)
+        """Make a call that must succeed; `text` is the call, or an assignment of what it returns."""
+        name, assigned, value = text.partition(" = ")
+        called = f"expect_no_raise({promise!r}, lambda: {value if assigned else text})"
+        self.steps.line(f"{name} = {called}" if assigned else called)
         self.looked_at = False
         with self.judged():
             return expect_no_raise(promise, call)

@@ -33,7 +33,7 @@ BROKEN = {
     "ReplaysTwice": ("suites/replay/test_streams.py", f"{LIFECYCLE}::test_results"),
     "ForgetsTheLastNode": ("suites/capture/test_views.py", "suites/random_programs/test_programs.py::test_fork_join"),
     "LetsAnyoneInstantiate": ("suites/misuse/test_nothing_held.py", f"{LIFECYCLE}::test_refusals"),
-    "NewTokenAtEveryCall": ("suites/pools/test_tokens.py", f"{LIFECYCLE}::test_pools"),
+    "NewTokenAtEveryCall": ("suites/pools/test_tokens.py", f"{LIFECYCLE}::test_blocks"),
     "HidesASpoiledCapture": ("suites/failed_capture/test_reported.py",),
 }
 

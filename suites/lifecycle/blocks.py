@@ -1,0 +1,203 @@
+"""Blocks: captures through the context managers, whose bodies return, raise, or never begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_raises
+from suites.common import replay
+from suites.context_manager.programs import Unrelated, related, spoil, stream_kept
+from suites.failed_capture.programs import caught, in_words
+from suites.lifecycle.lives import Lives, Named, added
+from suites.lifecycle.machine import offers
+
+if TYPE_CHECKING:
+    import torch
+
+RESTORED = "the stream from before the block is current again after it"
+#: Elements of a tensor that gets memory of its own from the system in any allocator: 12 MiB.
+LARGE = (3 << 20) + 37
+
+
+def blocks_return_and_raise(
+    impl: Adapter, first: Any, second: Any, tensor: torch.Tensor, number: int, stream: Any
+) -> None:
+    """Two blocks on the same stream: the first one's body returns, the second one's raises when its work is done."""
+    raised, seen = Unrelated("from the body"), []
+    with stream_kept(impl) as before:
+        default = impl.default_stream()
+        for graph in (first, second):
+            outcome: BaseException | None = None
+            try:
+                with impl.capture(graph, stream=stream):
+                    seen.append(impl.current_stream())
+                    capturing = impl.is_current_stream_capturing()
+                    tensor.add_(number)
+                    if graph is second:
+                        raise raised
+            except Unrelated as error:
+                outcome = error.with_traceback(None)
+            wanted = raised if graph is second else None
+            expect(outcome is wanted, "what the body raises reaches the caller as it is", f"{outcome!r} came out")
+            expect(capturing, "the stream that is current in the block captures", "it does not")
+            after = impl.current_stream()
+            expect(after == before, RESTORED, f"{after!r} instead of {before!r}")
+            with impl.stream(seen[-1]):
+                capturing = impl.is_current_stream_capturing()
+                if capturing:
+                    impl.abort_capture(graph)
+            expect(not capturing, "when a block is left, its capture is over", "its stream captures")
+    if stream is not None:
+        expect(seen == [stream, stream], "a given stream is current in the block", f"{seen!r}, not {stream!r}")
+        return
+    expect(default not in seen, "without a stream a block brings a side stream", f"the default stream in {seen!r}")
+    if impl.dialect != "accelerator":
+        expect(seen[0] == seen[1], "blocks that name no stream use one side stream", f"{seen[0]!r}, then {seen[1]!r}")
+
+
+def block_with_pool(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, pool: Any) -> None:
+    """A block that is given a pool, which the graph names afterwards."""
+    with impl.capture(graph, pool=pool):
+        tensor.add_(number)
+    token = graph.pool()
+    expect(token == pool, "pool() is the token that the block was given", f"{token!r}, not {pool!r}")
+
+
+def block_in_relaxed_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
+    """A block in the mode that allows what the default one forbids."""
+
+    def block() -> None:
+        with impl.capture(graph, mode="relaxed"):
+            tensor.add_(number)
+            impl.unsafe_call()
+
+    with stream_kept(impl):
+        error = caught(block)
+    promise = "a block in the relaxed error mode allows potentially unsafe calls"
+    expect(error is None, promise, in_words(error))
+
+
+def block_makes_room(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
+    """A block that begins while the allocator keeps the memory of a tensor that is gone."""
+    impl.synchronize()
+    large = [impl.full(LARGE, 1.0)]
+    impl.synchronize()
+    held = impl.memory_reserved()
+    large.clear()
+    with impl.capture(graph):
+        inside = impl.memory_reserved()
+        tensor.add_(number)
+    promise = "entering a block gives unused cached memory back"
+    expect(inside < held, promise, f"{inside} bytes are reserved in the block, {held} before the tensor went")
+
+
+class Blocks(Lives):
+    """Blocks with all that they can be given, and bodies that raise."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """Several graphs are filled by blocks, and are as good as any afterwards."""
+        cell = self.cell(pick)
+        first, second = self.vacant(), self.vacant()
+        stream = self.stream(pick) if flag else None
+        self.move(blocks_return_and_raise, first, second, cell, number, stream)
+        self.holds(first, added(cell, number))
+        self.holds(second, added(cell, number))
+        if offers(self.impl, "pools", "1.10"):
+            token, pool = self.handle()
+            third = self.vacant()
+            self.move(block_with_pool, third, cell, number, token)
+            self.holds(third, added(cell, number), pool)
+        if self.impl.dialect == "cuda" and offers(self.impl, "capture_modes", "2.1") and self.impl.runtime is not None:
+            fourth = self.vacant()
+            self.move(block_in_relaxed_mode, fourth, cell, number)
+            self.holds(fourth, added(cell, number))
+        if self.impl.dialect != "accelerator" and offers(self.impl, "memory_stats", "1.10"):
+            fifth = self.vacant()
+            self.move(block_makes_room, fifth, cell, number)
+            self.holds(fifth, added(cell, number))
+
+
+def block_of_an_unknown_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
+    """A block whose capture cannot begin."""
+    ran: list[str] = []
+
+    def block() -> None:
+        with impl.capture(graph, mode="no such mode"):
+            ran.append("body")
+
+    with stream_kept(impl) as before:
+        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
+        after = impl.current_stream()
+        expect(not ran, "the body does not run when the capture cannot begin", "it ran")
+        expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")
+    with impl.capture(graph):
+        tensor.add_(number)
+
+
+class RefusedBlocks(Lives):
+    """Blocks whose capture cannot begin."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """The same graph is filled by a block that can begin."""
+        del flag
+        graph, cell = self.vacant(), self.cell(pick)
+        self.move(block_of_an_unknown_mode, graph, cell, number)
+        self.holds(graph, added(cell, number))
+
+
+def block_that_fails(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, raises: bool) -> None:
+    """A block whose body spoils the capture, and then returns or raises."""
+    raised = Unrelated("from the body")
+
+    def block() -> None:
+        with impl.capture(graph):
+            tensor.add_(number)
+            spoil(tensor)
+            if raises:
+                raise raised
+
+    with stream_kept(impl) as before:
+        seen = caught(block)
+        after, capturing = impl.current_stream(), impl.is_current_stream_capturing()
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after {in_words(seen)}")
+    expect(not capturing, "when a block is left, its capture is over", "the current stream captures")
+    if raises:
+        promise = "the body's exception is raised, or stands in the context of what is raised"
+        expect(raised in related(seen), promise, in_words(seen))
+    raised.__traceback__ = raised.__context__ = None
+    graph.reset()
+    with impl.capture(graph):
+        tensor.add_(number)
+    replay(impl, graph)
+
+
+def block_with_a_loose_fork(impl: Adapter, graph: Any, tensor: torch.Tensor, fork: Any) -> None:
+    """A block whose body forks work and never joins it."""
+
+    def block() -> None:
+        with impl.capture(graph):
+            tensor.add_(1)
+            fork.wait_stream(impl.current_stream())
+            with impl.stream(fork):
+                tensor.add_(1)
+
+    with stream_kept(impl):
+        expect_raises("a block whose capture cannot be ended raises", block)
+    graph.reset()
+
+
+class FailedBlocks(Lives):
+    """Blocks whose capture cannot be ended."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """The same graph is filled by a good block, and replays; then another block fails."""
+        graph, cell = self.vacant(), self.cell(pick)
+        self.move(block_that_fails, graph, cell, number, raises=flag)
+        self.holds(graph, added(cell, number))
+        self.did(graph.work)
+        if self.impl.dialect == "cuda" and offers(self.impl, "fork_join", "1.10"):
+            name = self.fresh("fork")
+            fork = self.do(f"{name} = backend.Stream()", self.impl.new_stream, "streams can be made")
+            other = self.vacant()
+            self.move(block_with_a_loose_fork, other, cell, Named(name, fork))

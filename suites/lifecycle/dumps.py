@@ -1,0 +1,116 @@
+"""Dumps: files of graphs, which show what is captured and change nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_no_raise, expect_raises
+from suites.common import capture_between, replay
+from suites.debug_dump.programs import dump, dumped, quiet
+from suites.lifecycle.lives import Lives, added
+from suites.lifecycle.machine import offers
+from suites.raw_handles.programs import Template
+
+if TYPE_CHECKING:
+    import torch
+
+WRONG_PATH = (RuntimeError, OSError, ValueError)
+
+
+def kept_graphs_dump(impl: Adapter, short: Any, long: Any, counts: tuple[int, int], *, edit: bool) -> None:
+    """Dump two graphs of so many operators in a row each, twice, and to a place that is not there."""
+    sizes: list[int] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(2):
+            for graph, count in zip((short, long), counts, strict=True):
+                drawing = dumped(impl, graph, Path(folder) / f"{turn}_{count}.dot")
+                nodes = len(drawing.nodes)
+                sizes.append(nodes)
+                expect(nodes >= count, f"a dump shows the captured graph, here {count} operators", f"{nodes} nodes")
+                ordered = sum(len(drawing.following(node)) for node in drawing.nodes)
+                promise = "a dump shows the order of the work of one stream"
+                expect(ordered == nodes * (nodes - 1) // 2, promise, f"{ordered} ordered pairs of {nodes} nodes")
+                if edit:
+                    wanted = len(Template(impl, graph).nodes())
+                    expect(nodes == wanted, f"a dump shows the template's {wanted} nodes", f"{nodes}")
+        expect(sizes[0] < sizes[1], f"each graph dumps its own work, here {counts} operators", f"{sizes} nodes")
+        missing = Path(folder) / "missing" / "graph.dot"
+        expect_raises(
+            "a path that cannot be written is reported", lambda: _quiet_dump(impl, short, missing), WRONG_PATH
+        )
+
+
+def _quiet_dump(impl: Adapter, graph: Any, path: Path) -> None:
+    with quiet():
+        impl.debug_dump(graph, str(path))
+
+
+def dump_without_template(impl: Adapter, graph: Any) -> None:
+    """Dump a graph whose template is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.dot"
+        expect_raises("a dump needs a live template", lambda: _quiet_dump(impl, graph, path))
+        expect(not path.exists(), "a refused dump writes nothing", "the file is there")
+
+
+def debug_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, handles: bool) -> None:
+    """Capture in debug mode, dump, and replay twice, once before the dump and once after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        with quiet():
+            graph.enable_debug_mode()
+            capture_between(impl, graph, lambda: tensor.add_(number))
+        if handles and impl.dialect == "cuda":
+            promise = "debug mode keeps the template as keep_graph=True does"
+            handle = expect_no_raise(promise, lambda: impl.raw_graph(graph))
+            expect(handle != 0, promise, "its handle is 0")
+        replay(impl, graph)
+        dump(impl, graph, Path(folder) / "graph.dot", "a graph in debug mode can be dumped")
+    replay(impl, graph)
+    graph.reset()
+
+
+def unwritable_path(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
+    """Capture in debug mode, dump to a place that is not there, and replay."""
+    with tempfile.TemporaryDirectory() as folder:
+        with quiet():
+            graph.enable_debug_mode()
+            capture_between(impl, graph, lambda: tensor.add_(number))
+        missing = Path(folder) / "missing" / "graph.dot"
+        expect_raises(
+            "a path that cannot be written is reported", lambda: _quiet_dump(impl, graph, missing), WRONG_PATH
+        )
+    replay(impl, graph)
+    graph.reset()
+
+
+class Dumps(Lives):
+    """Graphs that are dumped."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """Kept graphs are dumped, then one in debug mode."""
+        del flag
+        cell = self.cell(pick)
+        if self.impl.dialect == "cuda":
+            short, long = self.vacant(keep=True), self.vacant(keep=True)
+            counts = (1 + pick % 2, 4)
+            self.fill_graph(short, pick, number, counts[0])
+            self.fill_graph(long, pick, number, counts[1])
+            edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
+            self.move(kept_graphs_dump, short, long, counts, edit=edit)
+            finished = self.vacant(keep=False)
+            self.fill_graph(finished, pick, number, 2)
+            self.move(dump_without_template, finished)
+        handles = offers(self.impl, "raw_handles", "2.9")
+        self.move(debug_mode, self._passing(), cell, number, handles=handles)
+        self.did(added(cell, number), 2)
+        self.move(unwritable_path, self._passing(), cell, number)
+        self.did(added(cell, number))
+
+    def _passing(self) -> Any:
+        """A graph that the other rules do not get: debug mode stays."""
+        graph = self.vacant()
+        self.graphs.remove(graph)
+        return graph

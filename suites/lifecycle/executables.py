@@ -1,0 +1,56 @@
+"""Raw handles in use: what they are, and what the runtime finds and launches behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from suites.lifecycle.lives import Lives
+from suites.lifecycle.machine import offers
+from suites.raw_handles.programs import Template, exec_handle, launch, template_handle
+
+
+def _expect_int(handle: Any, which: str) -> None:
+    fine = isinstance(handle, int) and not isinstance(handle, bool) and handle != 0
+    expect(fine, f"the {which}'s handle is an int that is not zero", f"{handle!r} of {type(handle).__name__}")
+
+
+def template_in_use(impl: Adapter, graph: Any, count: int, *, edit: bool) -> None:
+    """Read the template's handle, and count the nodes behind it."""
+    _expect_int(template_handle(impl, graph), "template")
+    if edit:
+        nodes = len(Template(impl, graph).nodes())
+        expect(nodes >= count, f"the template holds the {count} captured operators, a node each", f"{nodes} nodes")
+
+
+def executable_in_use(impl: Adapter, graph: Any, *, edit: bool) -> None:
+    """Read the executable's handle, and launch what is behind it."""
+    handle = exec_handle(impl, graph)
+    _expect_int(handle, "executable")
+    if edit:
+        launch(impl, handle)
+
+
+class Executables(Lives):
+    """Graphs whose handles are used."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph is captured, instantiated, instantiated anew, reset and captured again."""
+        edit = self.impl.dialect == "cuda" and self.impl.runtime is not None
+        edit = edit and offers(self.impl, "template_editing", "2.8")
+        graph = self.vacant(keep=True)
+        for count in (3, 1):
+            self.fill_graph(graph, pick, number, count)
+            self.move(template_in_use, graph, count, edit=edit)
+            for _ in range(2):
+                self.instantiate_it(graph)
+                self.move(executable_in_use, graph, edit=edit)
+                self.did(graph.work, int(edit))
+            self.reset_it(graph)
+        finished = self.vacant(keep=False)
+        self.fill_graph(finished, pick, number, 2)
+        self.move(executable_in_use, finished, edit=edit)
+        self.did(finished.work, int(edit))
+        if flag:
+            self.replay_it(finished)

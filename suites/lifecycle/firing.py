@@ -1,0 +1,131 @@
+"""Hooks: several on one graph, in order, as often as they are due, with what they see, change and raise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise
+from suites.common import capture_between, replay
+from suites.context_manager.programs import related
+from suites.failed_capture.programs import caught, current_stream_kept, in_words
+from suites.hooks.programs import MOMENTS, HookFailed, noting, raising, register
+from suites.lifecycle.lives import Lives, added
+from suites.lifecycle.machine import offers
+from suites.raw_handles.programs import Template
+
+if TYPE_CHECKING:
+    import torch
+
+#: Names of hooks, in the order of their registration; the second "b" is the same function again.
+NAMES = ["c", "a", "b", "b"]
+
+
+def hooks_run_in_order(
+    impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, keep: bool, handles: bool
+) -> None:
+    """Register hooks of both moments, capture, instantiate in every way, remove hooks, and capture again."""
+    log: list[Any] = []
+    executables: list[int] = []
+    registered: dict[str, list[Any]] = {}
+    for moment in MOMENTS:
+        hooks = {name: noting(log, (moment, name)) for name in NAMES}
+        registered[moment] = [register(graph, moment, hooks[name]) for name in NAMES]
+        for handle in registered[moment]:
+            fine = callable(getattr(handle, "remove", None))
+            expect(fine, "registering a hook returns a handle whose remove() deregisters it", f"{handle!r}")
+    if handles:
+        register(graph, MOMENTS[1], lambda graph: executables.append(impl.raw_exec(graph)))
+
+    def ran(names: list[str], *moments: str) -> None:
+        promise = "hooks run in the order of their registration, each as often as it is registered, when they are due"
+        wanted = [(moment, name) for moment in moments for name in names]
+        expect(log == wanted, promise, f"{log} instead of {wanted}")
+        log.clear()
+        if handles and MOMENTS[1] in moments:
+            now = impl.raw_exec(graph)
+            promise = "a post-instantiate hook finds the fresh executable by its handle"
+            expect(executables[-1:] == [now], promise, f"the hook read {executables[-1:]}, and afterwards it is {now}")
+
+    end, instantiated = MOMENTS
+    capture_between(impl, graph, lambda: tensor.add_(number))
+    ran(NAMES, end, *([] if keep else [instantiated]))
+    replay(impl, graph)
+    ran(NAMES, *([instantiated] if keep else []))
+    replay(impl, graph)
+    ran(NAMES)
+    for moment in MOMENTS:
+        registered[moment][0].remove()
+    if keep:
+        graph.instantiate()
+        ran(NAMES[1:], instantiated)
+    graph.reset()
+    for moment in MOMENTS:
+        for handle in registered[moment][1:]:
+            handle.remove()
+    capture_between(impl, graph, lambda: tensor.add_(number))
+    log_after = list(log)
+    expect(not log_after, "a hook that was removed does not run", f"{log_after}")
+    graph.reset()
+
+
+def hook_edits(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
+    """A capture-end hook adds a node to the template; the executable has it."""
+    flag = impl.full(37, -7.0)
+
+    def edit(graph: Any) -> None:
+        template = Template(impl, graph)
+        template.add_memset(flag, 3.0, after=template.leaves())
+
+    handle = graph.register_capture_end_hook(edit)
+    capture_between(impl, graph, lambda: tensor.add_(number))
+    replay(impl, graph)
+    expect_equal(impl, flag, 3.0, "the executable is made after the capture-end hooks, from what they leave")
+    handle.remove()
+    graph.reset()
+
+
+class Firing(Lives):
+    """Graphs with several hooks."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """Graphs with and without keep_graph go through a life with hooks."""
+        cell = self.cell(pick)
+        handles = offers(self.impl, "raw_handles", "2.9")
+        for keep in (flag, not flag):
+            graph = self.vacant(keep=keep)
+            self.move(hooks_run_in_order, graph, cell, number, keep=keep, handles=handles)
+            self.did(added(cell, number), 2)
+        if self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8"):
+            self.move(hook_edits, self.vacant(keep=flag), cell, number)
+            self.did(added(cell, number))
+
+
+def hooks_raise(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, keep: bool) -> None:
+    """Hooks of each moment raise; whoever made the call that ran them learns of it, and the graph captures anew."""
+    for moment in MOMENTS:
+        handle = register(graph, moment, raising)
+
+        def happen() -> None:
+            capture_between(impl, graph, lambda: tensor.add_(number))
+            if keep:
+                graph.instantiate()
+
+        with current_stream_kept(impl):
+            error = caught(happen)
+        reached = any(isinstance(one, HookFailed) for one in related(error))
+        expect(reached, "what a hook raises reaches the caller of the call that ran it", in_words(error))
+        expect(not impl.is_current_stream_capturing(), "a hook that raises leaves no capture open", "one is open")
+        handle.remove()
+        expect_no_raise("a graph whose hook raised can be reset", graph.reset)
+    capture_between(impl, graph, lambda: tensor.add_(number))
+
+
+class RaisingHooks(Lives):
+    """Graphs whose hooks raise."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph's hooks raise, and it is as good as any afterwards."""
+        cell, graph = self.cell(pick), self.vacant(keep=flag)
+        self.move(hooks_raise, graph, cell, number, keep=flag)
+        self.holds(graph, added(cell, number))

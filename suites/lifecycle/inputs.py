@@ -1,0 +1,100 @@
+"""Inputs: graphs that check that what they read is alive, and graphs that do not."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_equal, expect_no_raise
+from suites.common import capture_between, capture_into
+from suites.lifecycle.lives import Lives
+from suites.liveness.programs import POISON, SIZE, UNTOUCHED, expect_alive, expect_dead
+from suites.liveness.test_uses import check_death
+
+#: Ways to use an input, one of each row in a life.
+USES = (
+    ("cat", "stack", "foreach", "index"),
+    ("keyword", "optional-keyword"),
+    ("out", "in-place"),
+    ("view-inside", "transposed"),
+)
+
+
+def inputs_of_two_graphs(impl: Adapter, first: Any, second: Any) -> None:
+    """One of three inputs of the first graph dies, then the second graph's, of which a view had been kept."""
+    held = [impl.full(SIZE, value) for value in (1.0, 2.0, 4.0)]
+    others = [impl.full((2, SIZE), 5.0)]
+    outs = [impl.full(SIZE, POISON) for _ in range(2)]
+    # What the captures make themselves is gone when they end, and no input.
+    capture_into(impl, first, lambda: outs[0].copy_((held[0] + held[1]) * held[2]), liveness=True)
+    capture_between(impl, second, lambda: outs[1].copy_(others[0][0] + 1), liveness=True)
+    for value in (12.0, 12.0):
+        expect_alive(impl, first, outs[0], value, "every input lives, what the capture made is gone")
+        expect_alive(impl, second, outs[1], 6.0, "every input lives")
+    storage = weakref.ref(held[1].untyped_storage())
+    held[1] = held[0]
+    gc.collect(1)
+    expect(storage() is None, "the liveness check keeps no input alive", "its storage is still there")
+    expect_dead(impl, first, outs[0], "one of three inputs was deleted")
+    fresh = [impl.full(SIZE, 3.0) for _ in range(4)]
+    expect_dead(impl, first, outs[0], "one of three inputs was deleted, and new tensors took its place")
+    for tensor in fresh:
+        expect_equal(impl, tensor, 3.0, UNTOUCHED)
+    others.append(others.pop()[0])
+    others[0].fill_(8.0)
+    expect_alive(impl, second, outs[1], 9.0, "a view keeps the storage, and the dead input is another graph's")
+    first.reset()
+    capture_into(impl, first, lambda: outs[0].copy_(held[2] * 2), liveness=True)
+    expect_alive(impl, first, outs[0], 8.0, "the dead input was one of a capture before reset()")
+    others.clear()
+    expect_dead(impl, second, outs[1], "the last view of the input was deleted")
+    first.reset()
+    second.reset()
+
+
+def input_by_use(impl: Adapter, use: str) -> None:
+    """An input that is used in one of many ways lives, and dies."""
+    check_death(impl, use)
+
+
+class Inputs(Lives):
+    """Graphs that check their inputs."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """Two graphs have inputs that die; new ones have inputs of many kinds."""
+        first, second = self.vacant(), self.vacant()
+        self.move(inputs_of_two_graphs, first, second)
+        for uses in USES[int(flag) :: 2]:
+            self.move(input_by_use, uses[(pick + number) % len(uses)])
+
+
+def unchecked_input(impl: Adapter, graph: Any) -> None:
+    """An input dies, and nobody has asked for the check."""
+    held, marker = [impl.full(SIZE, 1.0)], impl.full(SIZE, 0.0)
+    # Neighbours in the same block of the allocator keep the dead input's memory mapped.
+    neighbours = [impl.full(SIZE, 2.0) for _ in range(4)]
+    out = impl.full(SIZE, POISON)
+
+    def body() -> None:
+        out.copy_(held[0] + 1)
+        marker.add_(1)
+
+    capture_between(impl, graph, body)
+    held.clear()
+    for _ in range(2):
+        expect_no_raise("without the liveness check, replay does not look at the inputs", graph.replay)
+    expect_equal(impl, marker, 2.0, "without the liveness check, replays are launched")
+    for neighbour in neighbours:
+        expect_equal(impl, neighbour, 2.0, "replays write nothing but the graph's own memory")
+    graph.reset()
+
+
+class UncheckedInputs(Lives):
+    """Graphs that do not check their inputs."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph's input dies."""
+        del pick, number, flag
+        self.move(unchecked_input, self.vacant())

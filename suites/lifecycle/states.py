@@ -1,0 +1,191 @@
+"""States: beginnings that are refused, captures of nothing, other threads, and what refusals say."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from conformance.adapter import Adapter, in_thread
+from conformance.checks import NotConforming, expect, expect_equal, expect_raises
+from suites.common import capture_between, capture_into, replay, side_stream
+from suites.failed_capture.programs import caught, in_words, open_capture
+from suites.lifecycle.lives import Lives, added
+from suites.lifecycle.machine import offers
+from suites.misuse.test_messages import judge
+from suites.raw_handles.programs import Template
+
+if TYPE_CHECKING:
+    import torch
+
+
+def begin_on_the_default_stream(
+    impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, after: list[list[int]]
+) -> None:
+    """The capture is refused and nothing changes; on a side stream the same graph captures."""
+    with side_stream(impl, impl.default_stream()):
+        try:
+            expect_raises("capture_begin on the default stream is refused", lambda: impl.capture_begin(graph))
+        except NotConforming:
+            impl.abort_capture(graph)
+            raise
+        expect(not impl.is_current_stream_capturing(), "a refused capture_begin leaves no capture open", "one is open")
+        tensor.add_(number)
+        expect_equal(impl, tensor, after, "work after a refused capture_begin runs as usual")
+    capture_between(impl, graph, lambda: tensor.add_(number))
+
+
+class DefaultStream(Lives):
+    """Captures that are begun on the default stream."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph is refused, and is as good as any afterwards."""
+        cell, graph = self.cell(pick), self.vacant(flag)
+        self.known(cell)
+        self.did(added(cell, number))
+        self.move(begin_on_the_default_stream, graph, cell, number, self.known(cell))
+        self.holds(graph, added(cell, number))
+
+
+def capture_nothing(impl: Adapter, graph: Any, *, block: bool) -> None:
+    """Capture nothing, which may be warned of, and replay it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        capture = capture_into if block else capture_between
+        capture(impl, graph, lambda: None)
+    replay(impl, graph, 2)
+
+
+def begin_again(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, contents: list[list[int]]) -> None:
+    """Capture into a graph that holds another tensor's work: refused, or the new work replaces the old."""
+
+    def capture() -> None:
+        with open_capture(impl, graph):
+            promise = "a capture into a graph that holds one works, or capture_begin refuses it"
+            expect(impl.is_current_stream_capturing(), promise, "no error, and the stream is not capturing")
+            tensor.add_(number)
+            graph.capture_end()
+
+    error = caught(capture)
+    if isinstance(error, NotConforming):
+        raise error
+    promise = "a capture into a graph that holds one works or is refused with a RuntimeError"
+    expect(error is None or isinstance(error, RuntimeError), promise, in_words(error))
+    replay(impl, graph)
+    promise = "a refused capture changes nothing, and one that is taken replaces what the graph held"
+    wanted = torch_of(impl, contents) + (number if error is None else 0)
+    expect_equal(impl, tensor, wanted, promise)
+
+
+def torch_of(impl: Adapter, contents: list[list[int]]) -> torch.Tensor:
+    """Rows of integers on the host."""
+    return impl.read(impl.tensor(contents))
+
+
+class Beginnings(Lives):
+    """Captures of nothing, and captures into graphs that hold something."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph captures nothing, then something; then it begins again."""
+        graph = self.vacant(flag)
+        self.move(capture_nothing, graph, block=flag)
+        self.holds(graph, [])
+        if graph.keep:
+            graph.instantiated()
+        self.reset_it(graph)
+        cell, other = self.cell(pick), self.cell(pick + 1)
+        self.fill_graph(graph, pick, number, 2)
+        if flag:
+            self.replay_it(graph)
+        self.move(begin_again, graph, other, number, self.known(other))
+        # Whichever of the two it holds, what it did is told from its own tensors.
+        self.values[cell.name] = self.values[other.name] = None
+        self.reset_it(graph)
+        self.known(cell)
+        self.known(other)
+
+
+def replay_elsewhere(impl: Adapter, graph: Any, times: int) -> None:
+    """Replay in another thread."""
+    impl.synchronize()
+    in_thread(lambda: replay(impl, graph, times))
+
+
+class Threads(Lives):
+    """Graphs that are replayed in other threads than the one that captured them."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph is captured here, and replayed there and here."""
+        graph = self.vacant(flag)
+        self.fill_graph(graph, pick, number, 2)
+        self.move(replay_elsewhere, graph, 1 + pick % 2)
+        self.did(graph.work, 1 + pick % 2)
+        if graph.keep:
+            graph.instantiated()
+        self.replay_it(graph)
+        self.move(replay_elsewhere, graph, 1)
+        self.did(graph.work)
+
+
+def refusals_of_nothing(impl: Adapter, graph: Any, *, pools: bool, instantiate: bool) -> None:
+    """Each call that a graph without a capture refuses says why."""
+    del impl
+    judge(graph.replay)
+    if pools:
+        judge(graph.pool)
+    if instantiate:
+        judge(graph.instantiate)
+
+
+class Messages(Lives):
+    """Graphs that hold nothing, and say so."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph is asked before its capture and after its reset."""
+        graph = self.vacant(flag)
+        asked = {"pools": offers(self.impl, "pools", "1.10"), "instantiate": offers(self.impl, "keep_graph", "2.8")}
+        self.move(refusals_of_nothing, graph, **asked)
+        if flag:
+            self.fill_graph(graph, pick, number, 1)
+            self.reset_it(graph)
+            self.move(refusals_of_nothing, graph, **asked)
+
+
+def instantiate_in_vain(impl: Adapter, graph: Any) -> None:
+    """The template gets a circle, cannot be instantiated, and is mended."""
+    flag = impl.full(37, 0.0)
+    template = Template(impl, graph)
+    last = template.leaves()[0]
+    node = template.add_memset(flag, 3.0, after=[last])
+    circular = False
+    # A runtime may refuse the edge that closes a circle; then there is nothing to look at.
+    with contextlib.suppress(NotConforming):
+        template.link(node, last)
+        circular = True
+    if circular:
+        expect_raises("a template that cannot be instantiated is a RuntimeError", graph.instantiate)
+        error = caught(graph.replay)
+        promise = "after an instantiate() that failed, replay runs the executable from before"
+        expect(error is None, promise, in_words(error))
+        template.unlink(node, last)
+    else:
+        graph.replay()
+    template.remove(node)
+    impl.synchronize()
+
+
+class FailedInstantiations(Lives):
+    """Templates that cannot be instantiated for a while."""
+
+    def live(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph is instantiated, in vain, and again."""
+        if self.impl.runtime is None:
+            return
+        graph = self.vacant(keep=True)
+        self.fill_graph(graph, pick, number, 1 + pick % 2)
+        self.instantiate_it(graph)
+        self.move(instantiate_in_vain, graph)
+        self.did(graph.work)
+        if flag:
+            self.instantiate_it(graph)
+            self.replay_it(graph)
