@@ -28,7 +28,7 @@ conformance: $(STAMP)
 # The second time by file, since the tests of one share what is costly to make.
 test: $(STAMP)
 	@mkdir -p $(OUT)/faces
-	$(BIN)/python -m pytest --impl=$(FACES) --record=$(OUT)/faces -q
+	$(BIN)/python -m pytest --impl=$(FACES) --record=$(OUT)/faces -q -n 2
 	$(BIN)/graph-conformance requirements --coverage $(OUT)/faces/*.jsonl
 	$(BIN)/python -m pytest tests -q -n 2 --dist loadfile
 
