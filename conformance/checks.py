@@ -55,7 +55,8 @@ def expect_equal(impl: Adapter, tensor: torch.Tensor, expected: Any, promise: st
         wanted = wanted.expand_as(seen)
     if seen.shape != wanted.shape:
         fail(promise, f"shape {tuple(seen.shape)} where {tuple(wanted.shape)} was expected")
-    same = (seen == wanted) | (seen.isnan() & wanted.isnan()) if seen.is_floating_point() else seen == wanted
+    may_be_nan = seen.is_floating_point() or seen.is_complex()
+    same = (seen == wanted) | (seen.isnan() & wanted.isnan()) if may_be_nan else seen == wanted
     if bool(same.all()):
         return
     first = tuple((~same).nonzero()[0].tolist())

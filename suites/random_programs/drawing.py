@@ -13,17 +13,36 @@ import torch
 from hypothesis import strategies as st
 
 from conformance.adapter import in_thread
-from suites.random_programs.program import Argument, Call, Capture, Fork, Free, Here, Input, Instruction, Name, Program
+from suites.random_programs.operators import BLEND
+from suites.random_programs.program import (
+    Argument,
+    Call,
+    Capture,
+    Fork,
+    Free,
+    Gradient,
+    Here,
+    Input,
+    Instruction,
+    Name,
+    Program,
+)
 
-DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.bfloat16)
+DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.bfloat16, torch.complex64)
 SHAPES = ((3, 5), (5, 3), (5,), (37,))
+EMPTY = (0, 5)
 CPU = torch.device("cpu")
 
 #: Operators that give the same bits on any path through a kernel: exact, or rounded as IEEE 754 says.
 BINARY = ("add", "mul", "sub", "maximum", "minimum", "lt", "eq", "logical_xor")
 UNARY = ("neg", "abs", "relu", "square", "clone", "logical_not")
 #: Operators that not every device has for booleans.
-NUMBERS_ONLY = ("neg", "abs", "relu", "square", "mm", "sub", ".neg_", ".clamp_", ".sub_")
+NUMBERS_ONLY = ("neg", "abs", "relu", "square", "sub", ".neg_", ".clamp_", ".sub_", BLEND)
+#: Operators that are exact on complex numbers too, and that every device has for them.
+COMPLEX_TOO = (
+    *("add", "sub", "eq", "neg", "clone", "cat", "stack", "full", "sum", "where", ".to"),
+    *(".copy_", ".neg_", ".fill_", ".add_", ".sub_", ".masked_fill_"),
+)
 VIEWS = ("t", "narrow", "select", "unsqueeze", "expand", "flatten")
 REDUCTIONS = ("sum", "amax", "cumsum")
 IN_PLACE = ("add_", "mul_", "sub_", "copy_", "maximum_out", "neg_", "fill_", "clamp_", "masked_fill_")
@@ -41,6 +60,10 @@ KINDS = (
     "mm",
     "cat",
     "two",
+    "spread",
+    "list",
+    "custom",
+    "gradient",
 )
 
 NUMBER = st.integers(0, 7)
@@ -57,6 +80,8 @@ class Drawing:
         #: Names that a call may read, and those among them that it may write.
         self.readable: Sequence[str] = ()
         self.writable: Sequence[str] = ()
+        #: Whether the call belongs to a branch.
+        self.forked = False
 
     def fresh(self) -> str:
         """A name that nothing has yet."""
@@ -79,6 +104,8 @@ class Drawing:
         ]
         if drawn.function in NUMBERS_ONLY and any(booleans):
             return None
+        if any(self._complex(entry) for entry in drawn.arguments) and not _exact_on_complex(drawn.function):
+            return None
         try:
             # In a thread of its own: in this one the implementation may have a hand in what the host computes.
             in_thread(lambda: drawn.run(self.tensors, CPU))
@@ -86,11 +113,16 @@ class Drawing:
             for name in drawn.targets:
                 self.tensors.pop(name, None)
             return None
-        if any(self.tensors[name].numel() == 0 or self.tensors[name].dim() > 3 for name in drawn.targets):
+        if any(self.tensors[name].dim() > 3 for name in drawn.targets):
             for name in drawn.targets:
                 del self.tensors[name]
             return None
         return drawn
+
+    def _complex(self, entry: Argument) -> bool:
+        if isinstance(entry, tuple):
+            return any(map(self._complex, entry))
+        return isinstance(entry, Name) and self.tensors[entry.name].is_complex()
 
     def _new(self, function: str, *arguments: Argument, **settings: Argument) -> Call:
         return Call((self.fresh(),), function, arguments, tuple(settings.items()))
@@ -114,7 +146,7 @@ class Drawing:
         return self._new("where", Name(self.pick(masks)), Name(first), Name(self.pick(self.readable)))
 
     def _factory(self, _first: str) -> Call:
-        shape = self.draw(st.sampled_from(SHAPES))
+        shape = self.draw(st.sampled_from((*SHAPES, EMPTY)))
         dtype = self.draw(st.sampled_from(DTYPES))
         value = self.draw(SMALL)
         return self._new("full", shape, bool(value > 2) if dtype is torch.bool else value, dtype=dtype, device=Here())
@@ -122,15 +154,55 @@ class Drawing:
     def _cast(self, first: str) -> Call | None:
         now, then = self.tensors[first].dtype, self.draw(st.sampled_from(DTYPES))
         # What a float out of an integer's range becomes is left open by every device.
-        if now.is_floating_point and not (then.is_floating_point or then is torch.bool):
+        if now.is_floating_point and not (then.is_floating_point or then.is_complex or then is torch.bool):
+            return None
+        if now.is_complex and not then.is_complex:
             return None
         return self._new(".to", Name(first), then)
 
-    def _mm(self, first: str) -> Call:
-        return self._new("mm", Name(first), Name(self.pick(self.readable)))
+    def _mm(self, first: str) -> Call | None:
+        tensor = self.tensors[first]
+        if not tensor.is_floating_point() or tensor.dim() != 2:
+            return None
+        fit = [
+            name
+            for name in self.readable
+            if self.tensors[name].dtype is tensor.dtype and self.tensors[name].shape == tensor.shape[::-1]
+        ]
+        if fit:
+            return self._new("mm", Name(first), Name(self.pick(fit)))
+        return self._new("einsum", "ij,kj->ik", Name(first), Name(first))
 
     def _cat(self, first: str) -> Call:
         return self._new("cat", (Name(first), Name(self.pick(self.readable))), dim=0)
+
+    def _spread(self, first: str) -> Call | None:
+        # Most easily what an earlier call has expanded.
+        spread = [name for name in self.readable if 0 in self.tensors[name].stride()]
+        if not spread:
+            return self._new(".expand", Name(first), 2, *self.tensors[first].shape)
+        return self._new(self.draw(st.sampled_from(("add", "eq", "sub"))), Name(self.pick(spread)), Name(first))
+
+    def _list(self, first: str) -> Call | None:
+        kind, target = self.draw(st.sampled_from(("stack", "made", "written"))), self._target()
+        if kind == "stack":
+            return self._new("stack", (Name(first), Name(first)), dim=0)
+        if kind == "made":
+            made = (self.fresh(), self.fresh())
+            return Call(made, "_foreach_add", ((Name(first), Name(self.pick(self.readable))), self.draw(SMALL)))
+        others = [name for name in self._apart(target) if name in self.writable] if target is not None else []
+        solid = [name for name in others if 0 not in self.tensors[name].stride()]
+        if target is None or not solid:
+            return None
+        return Call((), "_foreach_add_", ((Name(target), Name(self.pick(solid))), self.draw(SMALL)))
+
+    def _custom(self, first: str) -> Call:
+        return self._new(BLEND, Name(first), Name(self.pick(self.readable)))
+
+    def _gradient(self, first: str) -> Call | None:
+        if not self.tensors[first].is_floating_point() or self.forked:
+            return None
+        return Gradient((self.fresh(),), "gradient", (Name(first),))
 
     def _two(self, first: str) -> Call:
         return Call((self.fresh(), self.fresh()), "aminmax", (Name(first),), (("dim", 0),))
@@ -189,11 +261,11 @@ class Drawing:
 
     # -- bodies -------------------------------------------------------------------------------------------------------
 
-    def body(self, longest: int, *, forks: bool) -> tuple[Instruction, ...]:
+    def body(self, shortest: int, longest: int, *, forks: bool) -> tuple[Instruction, ...]:
         """Instructions of one capture."""
         items: list[Instruction] = []
         own: list[str] = []
-        for _ in range(self.draw(st.integers(1, longest))):
+        for _ in range(self.draw(st.integers(shortest, longest))):
             self.readable = self.writable = [*self.tensors]
             what = self.draw(NUMBER)
             if what == 7 and own:
@@ -202,6 +274,10 @@ class Drawing:
                 items.append(Free(name))
             elif what >= 5 and forks:
                 items.append(self._fork())
+            elif what == 6 and items and isinstance(items[-1], Call) and not items[-1].targets:
+                # The same work on the same memory, twice in a row.
+                in_thread(functools.partial(items[-1].run, self.tensors, CPU))
+                items.append(items[-1])
             else:
                 drawn = self.call()
                 if drawn is not None:
@@ -215,6 +291,7 @@ class Drawing:
         # A branch writes only memory that no other branch touches.
         owner = {storage: self.draw(st.integers(0, 2)) for storage in storages}
         branches: list[tuple[Call, ...]] = []
+        self.forked = True
         for number in (0, 1):
             mine = [name for name in known if owner[_storage(self.tensors[name])] == number]
             shared = [name for name in known if owner[_storage(self.tensors[name])] == 2]
@@ -230,12 +307,21 @@ class Drawing:
                     for name in drawn.targets:
                         (shared if owner.get(_storage(self.tensors[name]), number) == 2 else mine).append(name)
             branches.append(tuple(calls))
-        return Fork(tuple(branches))
+        self.forked = False
+        return Fork(tuple(branches), self.draw(st.booleans()))
 
 
 @st.composite
-def programs(draw: Any, *, captures: int = 1, longest: int = 10, forks: bool = False, pools: bool = False) -> Program:
-    """A program of up to `captures` captures."""
+def programs(
+    draw: Any,
+    *,
+    captures: int = 1,
+    shortest: int = 1,
+    longest: int = 10,
+    forks: bool = False,
+    pools: bool = False,
+) -> Program:
+    """A program of up to `captures` captures, each of `shortest` to `longest` instructions."""
     drawing = Drawing(draw)
     inputs = tuple(
         Input(
@@ -251,7 +337,7 @@ def programs(draw: Any, *, captures: int = 1, longest: int = 10, forks: bool = F
         drawing.tensors[entry.name] = in_thread(functools.partial(entry.make, entry.seed, _on_host))
     made = []
     for _ in range(draw(st.integers(1, captures))):
-        body = drawing.body(longest, forks=forks)
+        body = drawing.body(shortest, longest, forks=forks)
         made.append(Capture(body, draw(st.sampled_from([0, 1, None])) if pools else None))
     rounds = tuple(
         tuple((entry.name, draw(NUMBER)) for entry in inputs if draw(st.booleans()))
@@ -269,4 +355,10 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 def _narrows(source: torch.Tensor, target: torch.Tensor) -> bool:
-    return source.is_floating_point() and not target.is_floating_point()
+    if source.is_complex():
+        return not target.is_complex()
+    return source.is_floating_point() and not (target.is_floating_point() or target.is_complex())
+
+
+def _exact_on_complex(function: str) -> bool:
+    return function in COMPLEX_TOO or function.lstrip(".") in VIEWS

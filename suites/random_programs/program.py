@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -24,7 +25,7 @@ class Here:
     """The device under test."""
 
 
-Argument: TypeAlias = Name | Here | int | float | bool | torch.dtype | tuple["Argument", ...] | None
+Argument: TypeAlias = Name | Here | int | float | bool | str | torch.dtype | tuple["Argument", ...] | None
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,29 @@ class Call:
         if self.function.startswith("."):
             result = getattr(first, self.function[1:])(*rest, **settings)
         else:
-            result = getattr(torch, self.function)(first, *rest, **settings)
+            result = operator.attrgetter(self.function)(torch)(first, *rest, **settings)
         if len(self.targets) == 1:
             tensors[self.targets[0]] = result
         elif self.targets:
             tensors.update(zip(self.targets, result, strict=True))
+
+
+class Gradient(Call):
+    """``target = d(sum of squares of argument) / d(argument)``, by a backward pass."""
+
+    def text(self) -> str:
+        """The same in Python."""
+        source = _text(self.arguments[0])
+        return (
+            f"leaf = {source}.detach().requires_grad_()\n"
+            f"{self.targets[0]}, = torch.autograd.grad((leaf * leaf).sum(), leaf)\n"
+            "del leaf"
+        )
+
+    def run(self, tensors: Tensors, device: torch.device) -> None:
+        """Compute it."""
+        leaf = _value(self.arguments[0], tensors, device).detach().requires_grad_()
+        (tensors[self.targets[0]],) = torch.autograd.grad((leaf * leaf).sum(), leaf)
 
 
 @dataclass(frozen=True)
@@ -74,9 +93,15 @@ class Free:
 
 @dataclass(frozen=True)
 class Fork:
-    """Branches on streams of their own, which begin after what precedes and end before what follows."""
+    """Branches on streams of their own, which begin after what precedes and end before what follows.
+
+    Attributes:
+        branches: the work of each.
+        by_event: whether one event orders all of them, recorded anew each time, instead of ``wait_stream``.
+    """
 
     branches: tuple[tuple[Call, ...], ...]
+    by_event: bool = False
 
 
 Instruction = Call | Free | Fork
@@ -152,8 +177,8 @@ class Program:
         return next(entry for entry in self.inputs if entry.name == name)
 
 
-#: Around the instructions of a branch: makes its stream current, and orders it.
-Branching = Callable[[int], contextlib.AbstractContextManager[Any]]
+#: Around the instructions of a branch: makes its stream current, and orders it, by the event or not.
+Branching = Callable[[int, bool], contextlib.AbstractContextManager[Any]]
 
 
 def run_body(
@@ -168,7 +193,7 @@ def run_body(
         else:
             with contextlib.ExitStack() as joined:
                 for number, branch in enumerate(item.branches):
-                    with branches(number) if branches is not None else contextlib.nullcontext() as join:
+                    with branches(number, item.by_event) if branches is not None else contextlib.nullcontext() as join:
                         for call in branch:
                             call.run(tensors, device)
                     if join is not None:

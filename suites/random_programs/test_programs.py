@@ -15,6 +15,13 @@ def test_one_capture(impl: Adapter) -> None:
 
 
 @property_test
+@requirement("random-programs.one-capture")
+def test_long_capture(impl: Adapter) -> None:
+    """The same, with more instructions than a small table holds."""
+    hold(impl, 8, shortest=30, longest=45)
+
+
+@property_test
 @requirement("random-programs.fork-join")
 def test_fork_join(impl: Adapter) -> None:
     """The same, with branches on other streams."""

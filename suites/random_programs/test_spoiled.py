@@ -1,0 +1,143 @@
+"""Captures that a call spoils, and the same programs captured again."""
+
+from __future__ import annotations
+
+from conformance.adapter import Adapter, in_thread
+from conformance.checks import expect
+from conformance.registry import property_test, requirement
+from suites.common import capture_between, captured
+from suites.error_modes.programs import MODES, unsafe, unsafe_elsewhere
+from suites.failed_capture.programs import attempt
+from suites.random_programs.scripts import Script, hold
+
+REPORTED = "a call that a capture cannot hold raises a RuntimeError, there or when the capture ends"
+ENDS = "capture_end raises a RuntimeError after a call that a capture prohibits"
+FREE = "after a capture that failed no stream of it is capturing"
+AGAIN = "a program whose capture was spoiled gives the right bits when it is captured again"
+HELD = "a capture that failed takes nothing from the graphs that were captured before"
+#: What spoils a capture, and what spoils one by a second stream.
+SPOILERS = ("impl.synchronize", "side.synchronize", "element.item")
+FORKED = ("unjoined",)
+
+
+@property_test
+@requirement("random-programs.spoiled")
+def test_spoiled(impl: Adapter) -> None:
+    """A host read or a wait in the capture, in a pool that another graph holds."""
+    hold(impl, 6, lambda script: _play(script, SPOILERS))
+
+
+@property_test
+@requirement("random-programs.spoiled-forks")
+def test_spoiled_by_a_fork(impl: Adapter) -> None:
+    """A fork that is never joined."""
+    hold(impl, 4, lambda script: _play(script, FORKED))
+
+
+def _play(script: Script, spoilers: tuple[str, ...]) -> None:
+    script.use(attempt, captured, capture_between, expect)
+    script.do("x, out = tensor([float(place) for place in range(37)]), impl.full(37, -1.0)")
+    script.do("element, extra, eager = x[3], impl.full(37, 0.0), []")
+    script.do("side, fork = impl.new_stream(), impl.new_stream()")
+    factor, offset = script.number(2, 5), script.number(1, 9)
+    script.do("def work():", f"    made = x * {factor}", f"    made = made + {offset}", "    out.copy_(made)")
+    script.do(
+        "def unjoined():",
+        "    fork.wait_stream(impl.current_stream())",
+        "    with impl.stream(fork):",
+        "        extra.add_(1)",
+    )
+    pools = script.impl.capabilities.get("pools", True)
+    pool = ", pool=pool" if pools else ""
+    if pools:
+        script.do("pool = impl.graph_pool_handle()")
+    script.do("result = impl.full(37, -1.0)")
+    script.do("def hold():", "    made = x * 3", "    result.copy_(made + 1)")
+    script.do(f"held, _ = captured(impl, hold, stream=side{pool})")
+    for turn in range(script.number(1, 2)):
+        spoiler = script.one_of(*spoilers)
+        script.do(f"outcome = attempt(impl, work, {spoiler}, stream=side{pool})", "ending = outcome.ending")
+        _expect_spoiled(script, end_raises=script.impl.dialect == "cuda" or spoiler == "unjoined")
+        script.do(
+            "for stream in (side, fork):",
+            "    with impl.stream(stream):",
+            f"        expect(not impl.is_current_stream_capturing(), {FREE!r}, 'one still is')",
+            "        extra.fill_(7).add_(1)",
+            "    impl.synchronize()",
+            f"expect_equal(extra, 8, {FREE!r})",
+            "outcome.graph.reset()",
+            "impl.empty_cache()",
+            "with impl.stream(side):",
+            f"    eager.append(torch.full((37,), {turn + 50}.0, device=DEVICE))",
+            "impl.synchronize()",
+        )
+        where = script.one_of("side", "fork")
+        script.do("again = impl.new_graph()", f"capture_between(impl, again, work, stream={where}{pool})")
+        for start in (turn + 2, turn - 9):
+            script.do(f"x.copy_(tensor([float(place + {start}) for place in range(37)]))", "out.fill_(-1)")
+            script.do("again.replay()", f"wanted = torch.arange(37.0) + {start}")
+            script.do(f"expect_equal(out, wanted * {factor} + {offset}, {AGAIN!r})")
+            script.do("held.replay()", f"expect_equal(result, wanted * 3 + 1, {HELD!r})")
+        script.do(
+            "for number, tensor_then in enumerate(eager):",
+            f"    expect_equal(tensor_then, number + 50, {HELD!r})",
+        )
+
+
+def _expect_spoiled(script: Script, *, end_raises: bool) -> None:
+    script.do(
+        "told = isinstance(outcome.refusal, RuntimeError) or isinstance(ending, RuntimeError)",
+        f"expect(told, {REPORTED!r}, str(outcome))",
+    )
+    if end_raises:
+        script.do(f"expect(isinstance(ending, RuntimeError), {ENDS!r}, str(outcome))")
+
+
+@property_test
+@requirement("random-programs.error-modes")
+def test_error_modes(impl: Adapter) -> None:
+    """Captures in several modes, and a potentially unsafe call of the capturing thread in each."""
+    hold(impl, 5, lambda script: _modes(script, ("own",)))
+
+
+@property_test
+@requirement("random-programs.error-modes-threads")
+def test_error_modes_of_threads(impl: Adapter) -> None:
+    """The same, with calls and ordinary work of other threads."""
+    hold(impl, 8, lambda script: _modes(script, ("own", "other", "other", "ordinary")))
+
+
+def _modes(script: Script, callers: tuple[str, ...]) -> None:
+    script.use(attempt, expect, unsafe, unsafe_elsewhere, in_thread)
+    script.do("x, z, apart = impl.full(37, 1.0), impl.full(37, 0.0), impl.new_stream()")
+    script.do("x.mul_(1).add_(0)", "z.mul_(1).add_(0)", "impl.synchronize()")
+    script.do("def work():", "    x.mul_(3).add_(1)")
+    script.do("def beside():", "    with impl.stream(apart):", "        z.add_(1)")
+    calls = {
+        "own": "unsafe(impl)",
+        "other": "unsafe_elsewhere(impl)",
+        "ordinary": "lambda: in_thread(beside)",
+    }
+    beside = 0
+    for turn in range(script.number(3, 4)):
+        # The first is always the same, so that what it leaves behind shows in the others.
+        mode, caller = script.one_of(*MODES) if turn else MODES[0], script.one_of(*callers)
+        if caller == "ordinary" and mode == "global":
+            mode = "thread_local"  # what a global capture thinks of other threads' ordinary work is left open
+        script.do(f"outcome = attempt(impl, work, {calls[caller]}, mode={mode!r})")
+        refused = mode == "global" or (mode == "thread_local" and caller == "own")
+        script.do(f"expect(not outcome.left_capturing, {FREE!r}, str(outcome))")
+        if refused and caller != "ordinary":
+            promise = f"under {mode!r} an unsafe call of the {caller} thread raises"
+            script.do(f"expect(isinstance(outcome.refusal, RuntimeError), {promise!r}, str(outcome))")
+            script.do("outcome.graph.reset()")
+            continue
+        promise = f"under {mode!r} such a call of the {caller} thread works and leaves the capture whole"
+        script.do(
+            f"expect(outcome.refusal is None and outcome.ending is None, {promise!r}, str(outcome))",
+            f"x.fill_({turn})",
+            "outcome.graph.replay()",
+            f"expect_equal(x, {3 * turn + 1}, {promise!r})",
+        )
+        beside += caller == "ordinary"
+        script.do(f"expect_equal(z, {beside}, {promise!r})")
