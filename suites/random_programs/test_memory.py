@@ -162,7 +162,7 @@ class _Scene:
         """Make eager tensors of the sizes that graphs use, on the streams that their captures used."""
         for size in self.sizes:
             value = self.script.number(20, 99)
-            made = f"eager.append(torch.full(({size},), {float(value)}, device=DEVICE))"
+            made = f"eager.append(impl.full({size}, {float(value)}))"
             where = self.script.one_of("impl.current_stream()", "side", *(("fork",) if self.forks else ()))
             self.script.do(f"with impl.stream({where}):", f"    {made}", "    eager.append(eager[-1] + 1)")
             self.eager += [value, value + 1]

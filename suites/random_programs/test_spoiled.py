@@ -68,7 +68,7 @@ def _play(script: Script, spoilers: tuple[str, ...]) -> None:
             "outcome.graph.reset()",
             "impl.empty_cache()",
             "with impl.stream(side):",
-            f"    eager.append(torch.full((37,), {turn + 50}.0, device=DEVICE))",
+            f"    eager.append(impl.full(37, {turn + 50}.0))",
             "impl.synchronize()",
         )
         where = script.one_of("side", "fork")

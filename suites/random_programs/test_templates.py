@@ -163,8 +163,7 @@ class _Scene:
             "        launch(impl, own)",
             CLONED,
         )
-        self.script.do("graph.instantiate()", "executable = executable_of(impl, graph)")
-        self.executable = self.template
+        self.instantiate()
 
     def refused(self) -> None:
         """Try an update from a clone with one node more."""
@@ -173,6 +172,8 @@ class _Scene:
             "    clone.add_memset(flag, 9.0, after=clone.leaves())",
             f"    expect(refused_update(impl, executable, clone), {REFUSED!r}, 'it was not refused')",
         )
+        # How far such an update has come is the runtime's affair.
+        self.instantiate()
 
     def add_child(self) -> None:
         """Add a child graph behind all that there is."""
