@@ -81,6 +81,8 @@ def block_in_relaxed_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, numbe
 def block_makes_room(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
     """A block that begins while the allocator keeps the memory of a tensor that is gone."""
     impl.synchronize()
+    impl.empty_cache()
+    before = impl.memory_reserved()
     large = [impl.full(LARGE, 1.0)]
     impl.synchronize()
     held = impl.memory_reserved()
@@ -89,7 +91,9 @@ def block_makes_room(impl: Adapter, graph: Any, tensor: torch.Tensor, number: in
         inside = impl.memory_reserved()
         tensor.add_(number)
     promise = "entering a block gives unused cached memory back"
-    expect(inside < held, promise, f"{inside} bytes are reserved in the block, {held} before the tensor went")
+    # Where the tensor fitted into memory that something else holds too, there was nothing to give back.
+    if held > before:
+        expect(inside < held, promise, f"{inside} bytes are reserved in the block, {held} before the tensor went")
 
 
 class Blocks(Lives):
