@@ -28,6 +28,7 @@ ANY = st.integers(0, 5)
 KEEP = st.sampled_from([None, True, False])
 KINDS = st.sampled_from(["add_", "affine", "mul_", "copy_"])
 NUMBERS = st.sampled_from([2, 3, -1, 5])
+RESTORED = "the stream from before a capture is current again after it"
 
 
 def offers(impl: Adapter, capability: str, since: str) -> bool:
@@ -56,6 +57,7 @@ class Machine(RuleBasedStateMachine):
         self.open = contextlib.ExitStack()
         self.names = 0
         self._way = self._stream_name = ""
+        self._restored = True
         self._captured_outputs: list[str] = []
         for number in range(CELLS):
             self._make_cell(f"cell_{number}", [100 * number + place for place in range(COUNT)])
@@ -149,10 +151,14 @@ class Machine(RuleBasedStateMachine):
             text, native_pool = self.new_handle()
         side, side_name = self.streams[stream % STREAMS], f"stream_{stream % STREAMS}"
         before = self.impl.current_stream()
-        self.steps.line(f"{side_name}.wait_stream(backend.current_stream())")
+        self.steps.line("before = backend.current_stream()")
+        self.steps.line(f"{side_name}.wait_stream(before)")
         side.wait_stream(before)
         self._hold_garbage()
         self._way = way
+        # A context manager that leaves its stream current is rejected, and must not spoil the next example.
+        self.open.enter_context(self.impl.stream(before))
+        self._restored = True
         promise = "a graph that holds nothing begins a capture"
         if self.impl.dialect == "accelerator" and text is not None:
             self.steps.line(f"{graph.name}.graph_pool = {text}")
@@ -161,6 +167,7 @@ class Machine(RuleBasedStateMachine):
             block = self.impl.capture(graph.native, pool=native_pool, stream=side)
             # Outermost: the streams are in order again when the capture is over.
             self.open.callback(before.wait_stream, side)
+            self.open.callback(lambda: setattr(self, "_restored", self.impl.current_stream() == before))
             with self.judged():
                 expect_no_raise(promise, lambda: self.open.enter_context(block))
         else:
@@ -308,6 +315,8 @@ class Machine(RuleBasedStateMachine):
         opened, self.open = self.open, contextlib.ExitStack()
         with self.judged():
             expect_no_raise(promise, opened.close)
+            self.steps.line(f"expect(backend.current_stream() == before, {RESTORED!r}, backend.current_stream())")
+            expect(self._restored, RESTORED, "another one is")
         self.steps.line(f"backend.current_stream().wait_stream({self._stream_name})")
         self._ended_well(graph)
 
