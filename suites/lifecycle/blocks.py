@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 RESTORED = "the stream from before the block is current again after it"
-#: Elements of a tensor that gets memory of its own from the system in any allocator: 12 MiB.
-LARGE = (3 << 20) + 37
+#: Elements of a tensor that gets memory of its own from the system: 24 MiB, more than a capture may reserve ahead.
+LARGE = (6 << 20) + 37
 
 
 def blocks_return_and_raise(
