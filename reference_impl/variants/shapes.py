@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from reference_impl import CUDAGraph
 from reference_impl.accelerator import Graph
@@ -168,7 +168,7 @@ class KeepsItsToken(CUDAGraph):
     """A graph that captures again without a pool uses the token that it had before reset(), if no other graph does."""
 
     _own: Any = None
-    _all: weakref.WeakSet[KeepsItsToken] = weakref.WeakSet()
+    _all: ClassVar[weakref.WeakSet[KeepsItsToken]] = weakref.WeakSet()
 
     def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
         self._all.add(self)
