@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
+from conformance.checks import expect, expect_raises
 
 if TYPE_CHECKING:
     import torch
+
+
+RESTORED = "the stream from before the block is current again after it"
 
 
 class Interruption(BaseException):
@@ -56,3 +60,18 @@ def related(error: BaseException | None) -> list[BaseException]:
             found.append(one)
             waiting += [one.__cause__, one.__context__]
     return found
+
+
+def refused_block(impl: Adapter, graph: Any) -> None:
+    """A block whose capture cannot begin: no body runs, and the current stream is the one from before."""
+    ran: list[str] = []
+
+    def block() -> None:
+        with impl.capture(graph, mode="no such mode"):
+            ran.append("body")
+
+    with stream_kept(impl) as before:
+        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
+        after = impl.current_stream()
+    expect(not ran, "the body does not run when the capture cannot begin", "it ran")
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")

@@ -8,9 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.registry import requirement
 from suites.common import replay, side_stream
-from suites.context_manager.programs import Unrelated, spoil, stream_kept
-
-RESTORED = "the stream from before the block is current again after it"
+from suites.context_manager.programs import RESTORED, Unrelated, refused_block, spoil, stream_kept
 
 
 @requirement("context-manager.own-stream")
@@ -132,15 +130,4 @@ def test_stream_after_a_failed_end(impl: Adapter, body: str) -> None:
 @requirement("context-manager.restores-stream-after-failed-begin")
 def test_stream_after_a_failed_begin(impl: Adapter) -> None:
     """A capture that cannot begin runs no body and does not change what stream is current afterwards."""
-    graph = impl.new_graph()
-    ran: list[str] = []
-
-    def block() -> None:
-        with impl.capture(graph, mode="no such mode"):
-            ran.append("body")
-
-    with stream_kept(impl) as before:
-        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
-        after = impl.current_stream()
-    expect(not ran, "the body does not run when the capture cannot begin", "it ran")
-    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")
+    refused_block(impl, impl.new_graph())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from suites.common import replay
-from suites.context_manager.programs import Unrelated, related, spoil, stream_kept
+from suites.context_manager.programs import RESTORED, Unrelated, refused_block, related, spoil, stream_kept
 from suites.failed_capture.programs import caught, in_words
 from suites.lifecycle.lives import Lives, Named, added
 from suites.lifecycle.machine import offers
@@ -15,7 +15,6 @@ from suites.lifecycle.machine import offers
 if TYPE_CHECKING:
     import torch
 
-RESTORED = "the stream from before the block is current again after it"
 #: Elements of a tensor that gets memory of its own from the system: 24 MiB, more than a capture may reserve ahead.
 LARGE = (6 << 20) + 37
 
@@ -124,17 +123,7 @@ class Blocks(Lives):
 
 def block_of_an_unknown_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
     """A block whose capture cannot begin."""
-    ran: list[str] = []
-
-    def block() -> None:
-        with impl.capture(graph, mode="no such mode"):
-            ran.append("body")
-
-    with stream_kept(impl) as before:
-        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
-        after = impl.current_stream()
-        expect(not ran, "the body does not run when the capture cannot begin", "it ran")
-        expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")
+    refused_block(impl, graph)
     with impl.capture(graph):
         tensor.add_(number)
 
