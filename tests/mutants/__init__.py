@@ -9,10 +9,10 @@
 all that a run needs, and a run that was cut off goes on where it was.
 
 Left out, because the documents leave the outcome open: the texts of messages (what a ``raise``, a warning or the
-making of an exception is given, the name of a call that is passed down for a message, the message of an ``assert``,
-the work of ``__repr__`` and ``__str__``), docstrings and type annotations.  Left out too, because another change of
-the same place says as much: other spellings of a string than one that is certainly unknown, and ``None`` where
-``False`` stood.
+making of an exception is given, the name of a call that is passed down for a message, what is logged, the message of
+an ``assert``, the work of ``__repr__`` and ``__str__``), docstrings and type annotations.  Left out too is what only
+states that things are as they always are (the ``strict`` of ``zip``), and, because another change of the same place
+says as much, other spellings of a string than one that is certainly unknown, and ``None`` where ``False`` stood.
 
 What stands in modules and classes outside of functions ran before the first test and cannot be changed in a process
 that has imported it: such mutants are counted, and not run.

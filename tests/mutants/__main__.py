@@ -11,7 +11,7 @@ from conformance.errors import ConformanceError
 from conformance.places import SUITES
 from tests.mutants.plan import ROOT, Plan, PlanError, check_part, chosen, reference_modules
 from tests.mutants.results import Outcome, Results, Writer
-from tests.mutants.table import EQUIVALENT, as_markdown, equivalents
+from tests.mutants.table import EXPLAINED, as_markdown, explanations
 
 
 def main() -> int:
@@ -43,7 +43,8 @@ def main() -> int:
     table = commands.add_parser("table", help="sum results up")
     table.add_argument("results", nargs="+", type=Path)
     table.add_argument("--markdown", type=Path, metavar="FILE", help="write it there instead of printing it")
-    table.add_argument("--equivalent", type=Path, default=EQUIVALENT, metavar="FILE")
+    table.add_argument("--plan", type=Path, metavar="FILE", help="only the mutants of this plan")
+    table.add_argument("--explained", type=Path, default=EXPLAINED, metavar="FILE")
     table.set_defaults(command=_table)
 
     given = parser.parse_args()
@@ -93,7 +94,10 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _table(given: argparse.Namespace) -> None:
-    page = as_markdown(Results.read(given.results), equivalents(given.equivalent))
+    results = Results.read(given.results)
+    if given.plan is not None:
+        results = results.of(Plan.read(given.plan))
+    page = as_markdown(results, explanations(given.explained))
     if given.markdown is None:
         print(page, end="")
     else:

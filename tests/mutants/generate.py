@@ -142,7 +142,9 @@ class _Visitor(cst.CSTVisitor):
         """Whether the documents leave open what comes of it."""
         if isinstance(node, cst.SimpleString) and _names_a_call(node):
             return True
-        if isinstance(node, cst.Call) and any(_is_label(node, place) for place in _replaced(node, replacement)):
+        if isinstance(node, cst.Call) and any(_is_open(node, place) for place in _replaced(node, replacement)):
+            return True
+        if isinstance(node, cst.Call) and _is_log(node):
             return True
         if isinstance(node, cst.Call) and _is_message(node, raised=isinstance(self._parent(node), cst.Raise)):
             return True
@@ -156,7 +158,9 @@ class _Visitor(cst.CSTVisitor):
                     return True
                 if m.matches(outer.func, m.Name("cast")) and inner is outer.args[0]:
                     return True
-                if any(inner is argument and _is_label(outer, place) for place, argument in enumerate(outer.args)):
+                if _is_log(outer):
+                    return True
+                if any(inner is argument and _is_open(outer, place) for place, argument in enumerate(outer.args)):
                     return True
             inner = outer
         return False
@@ -195,10 +199,20 @@ def _is_message(call: cst.Call, *, raised: bool) -> bool:
     return any(_holds_text(argument.value) for argument in call.args)
 
 
-def _is_label(call: cst.Call, place: int) -> bool:
-    """Whether an argument of `call` only says in messages which call was refused, or what comes of that."""
-    value = call.args[place].value
-    return _names_a_call(value) or (m.matches(call.func, m.Name("check")) and place in {1, 3})
+def _is_log(call: cst.Call) -> bool:
+    return m.matches(call.func, m.Attribute(value=m.Name("_log")))
+
+
+#: Which arguments of a function only say in messages what was refused, or what comes of that.
+_LABELS = {"check": {0, 1, 3}, "Hooks": {0}, "guarded": {0}}
+
+
+def _is_open(call: cst.Call, place: int) -> bool:
+    """Whether an argument of `call` is only for messages, or only states that things are as they always are."""
+    if m.matches(call, m.Call(func=m.Name("zip"))) and m.matches(call.args[place].keyword, m.Name("strict")):
+        return True
+    name = call.func.value if isinstance(call.func, cst.Name) else ""
+    return _names_a_call(call.args[place].value) or place in _LABELS.get(name, ())
 
 
 def _names_a_call(value: cst.BaseExpression) -> bool:
@@ -208,8 +222,14 @@ def _names_a_call(value: cst.BaseExpression) -> bool:
 
 
 def _replaced(call: cst.Call, replacement: Any) -> list[int]:
-    """Which arguments have another value in `replacement`; none if it has fewer."""
-    if not isinstance(replacement, cst.Call) or len(call.args) != len(replacement.args):
+    """Which arguments have another value in `replacement`, or are the last that it lacks."""
+    if not isinstance(replacement, cst.Call):
+        return []
+    if len(replacement.args) == len(call.args) - 1 and all(
+        old.value is new.value for old, new in zip(call.args, replacement.args, strict=False)
+    ):
+        return [len(replacement.args)]
+    if len(call.args) != len(replacement.args):
         return []
     pairs = enumerate(zip(call.args, replacement.args, strict=True))
     return [place for place, (old, new) in pairs if old is not new]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any
@@ -113,6 +113,14 @@ class Results:
                     result = Result.from_dict(values)
                     by_id[result.id] = result
         return cls(totals, by_id)
+
+    def of(self, plan: Plan) -> Results:
+        """Those of the mutants of `plan`, where the lines of a module that has changed since are `plan`'s."""
+        found = {}
+        for mutant in plan.mutants:
+            if mutant.id in self.by_id:
+                found[mutant.id] = replace(self.by_id[mutant.id], line=mutant.line)
+        return Results(plan.totals(), found)
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

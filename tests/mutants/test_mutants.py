@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from tests.mutants.code_trees import Live, differing, outermost, tree
 from tests.mutants.plan import ROOT, Mutant, Plan, PlanError, check_part, digest
 from tests.mutants.results import Outcome, Result, Results
-from tests.mutants.table import Equivalent, as_markdown, equivalents
+from tests.mutants.table import EXPLAINED, Equivalent, Undocumented, as_markdown, explanations
 
 TINY = "tests/mutants/tiny/backend.py"
 SOURCE = (ROOT / TINY).read_text(encoding="utf-8")
@@ -145,6 +146,9 @@ def checked(value: int = 1) -> int:
     if value < 0:
         raise ValueError(f"negative: {value + 1}", "so there")
     assert value != 7, "unlucky " + "number"
+    for each, other in zip(range(2), [value, value], strict=True):
+        check(None, "an", each + other, "addition")
+        _log.info("so far so good", each)
     return value
 '''
 
@@ -156,6 +160,11 @@ def test_generated_mutants() -> None:
 
     made = mutants_of("program.py", TEXTS)
     assert {"+ if value <= 0:", "+ pass", "+ return None"} <= {line for each in made for line in each.diff.split("\n")}
+    added = [line for each in made for line in each.diff.split("\n") if line.startswith("+")]
+    assert {line for line in added if "check(" in line} >= {'+ check(None, "an", each - other, "addition")'}
+    assert not any(end in line for line in added for end in ("(None, None,", "other, None)", "other, )"))
+    assert not any("_log" in line for line in added)
+    assert all("strict=True" in line for line in added if "zip(" in line)
     assert not any('"' in each.diff.partition("\n+")[2].partition(",")[0] for each in made)
     assert [each.function for each in made if not each.runnable] == ["<module>"]
     for each in made:
@@ -172,18 +181,55 @@ def test_table() -> None:
     by_id = {each.id: Result.of(each, outcome) for each, outcome in zip(changes, outcomes, strict=False)}
     explained = [Equivalent(TINY, "?", changes[2].diff, "never there"), Equivalent(TINY, "?", "- a\n+ b", "gone")]
     page = as_markdown(Results({TINY: {"mutants": 7, "runnable": 6}}, by_id), explained)
-    assert f"| {TINY} | 7 | 1 | 1 | 2 | 1 | 1 | 1 | 0 | 1 | 50.0 % |" in page
+    assert f"| {TINY} | 7 | 1 | 1 | 2 | 1 | 1 | 1 | 0 | 1 | 0 | 50.0 % |" in page
     assert "no such mutant" in page
     assert "- a + b" in page
 
 
-def test_equivalents_file(tmp_path: Path) -> None:
-    file = tmp_path / "equivalent.toml"
-    file.write_text('[[equivalent]]\nmodule = "m"\nfunction = "f"\ndiff = """\n- a\n+ b\n"""\nreason = "r"\n')
-    assert equivalents(file) == [Equivalent("m", "f", "- a\n+ b", "r")]
-    file.write_text('[[equivalent]]\nmodule = "m"\n')
-    with pytest.raises(PlanError, match="an entry has"):
-        equivalents(file)
+def test_table_without_what_no_document_describes() -> None:
+    """A function by its name, and a class by its own; but what was killed there is killed."""
+    places = {"Box.open": Outcome.SURVIVED, "Box.close": Outcome.KILLED, "Boxes.open": Outcome.SURVIVED}
+    by_id = {
+        name: Result(name, TINY, name, 1, "by hand", "- a\n+ b", outcome)
+        for name, outcome in (places | {"help": Outcome.NOT_REACHED}).items()
+    }
+    explained = [Undocumented(TINY, "Box", "for show"), Undocumented(TINY, "help", "for show")]
+    page = as_markdown(Results({TINY: {"mutants": 4, "runnable": 4}}, by_id), explained)
+    assert f"| {TINY} | 4 | 0 | 0 | 1 | 0 | 1 | 0 | 0 | 0 | 2 | 50.0 % |" in page
+    assert "## Explained" not in page
+
+
+def test_results_of_a_plan() -> None:
+    """Those of other mutants do not count; that the lines above have changed does not matter."""
+    known, gone = (mutant(old, new) for old, new, _ in list(CHANGES.values())[:2])
+    results = Results({}, {each.id: Result.of(each, Outcome.KILLED) for each in (known, gone)})
+    moved = dataclasses.replace(known, line=known.line + 5)
+    of = results.of(Plan({TINY: digest(SOURCE)}, (moved,)))
+    assert {result.line for result in of.by_id.values()} == {moved.line}
+    assert of.totals == {TINY: {"mutants": 1, "runnable": 1}}
+
+
+def test_explanations_file(tmp_path: Path) -> None:
+    file = tmp_path / "explained.toml"
+    file.write_text(
+        '[[equivalent]]\nmodule = "m"\nfunction = "f"\ndiff = """\n- a\n+ b\n"""\nreason = "r"\n'
+        '[[undocumented]]\nmodule = "m"\nfunctions = ["g", "h"]\nreason = "r"\n'
+    )
+    expected = [Equivalent("m", "f", "- a\n+ b", "r"), Undocumented("m", "g", "r"), Undocumented("m", "h", "r")]
+    assert explanations(file) == expected
+    for wrong in ('[[equivalent]]\nmodule = "m"\n', '[[undocumented]]\nmodule = "m"\nfunctions = "g"\nreason = "r"\n'):
+        file.write_text(wrong)
+        with pytest.raises(PlanError, match="an entry has"):
+            explanations(file)
+    file.write_text('[[unexplained]]\nmodule = "m"\n')
+    with pytest.raises(PlanError, match="unexplained"):
+        explanations(file)
+
+
+def test_own_explanations_name_modules_that_there_are() -> None:
+    for each in explanations(EXPLAINED):
+        assert (ROOT / each.module).is_file(), each
+        assert len(each.reason) > 20, each
 
 
 def test_results_are_json_lines(results: tuple[Path, Path]) -> None:
