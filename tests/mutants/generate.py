@@ -144,21 +144,19 @@ class _Visitor(cst.CSTVisitor):
             return True
         if isinstance(node, cst.Call) and any(_is_open(node, place) for place in _replaced(node, replacement)):
             return True
-        if isinstance(node, cst.Call) and _is_log(node):
+        if _is_log(node.value if isinstance(node, cst.Expr) else node):
             return True
         if isinstance(node, cst.Call) and _is_message(node, raised=isinstance(self._parent(node), cst.Raise)):
             return True
         inner = node
         while not isinstance(inner, (cst.BaseStatement, cst.Module)):
             outer = self._parent(inner)
-            if isinstance(outer, cst.Assert) and inner is outer.msg:
+            if (isinstance(outer, cst.Assert) and inner is outer.msg) or _is_log(outer):
                 return True
             if isinstance(outer, cst.Call) and inner is not outer.func:
                 if _is_message(outer, raised=isinstance(self._parent(outer), cst.Raise)):
                     return True
                 if m.matches(outer.func, m.Name("cast")) and inner is outer.args[0]:
-                    return True
-                if _is_log(outer):
                     return True
                 if any(inner is argument and _is_open(outer, place) for place, argument in enumerate(outer.args)):
                     return True
@@ -199,8 +197,8 @@ def _is_message(call: cst.Call, *, raised: bool) -> bool:
     return any(_holds_text(argument.value) for argument in call.args)
 
 
-def _is_log(call: cst.Call) -> bool:
-    return m.matches(call.func, m.Attribute(value=m.Name("_log")))
+def _is_log(node: cst.CSTNode) -> bool:
+    return m.matches(node, m.Call(func=m.Attribute(value=m.Name("_log"))))
 
 
 #: Which arguments of a function only say in messages what was refused, or what comes of that.
