@@ -33,7 +33,7 @@ _FACES = {
     "reference_impl/xpu.py": ("reference.xpu",),
     "reference_impl/accelerator.py": ("reference.accelerator",),
 }
-_CLASS = ("reference", "reference.xpu", "reference.accelerator")
+_CLASS = ("reference", "reference.asynchronous", "reference.xpu", "reference.accelerator")
 _DEVICE = ("reference", "reference.asynchronous")
 _DEVICE_MODULES = ("software", "allocator", "recorder", "operators", "modes", "chosen_device")
 

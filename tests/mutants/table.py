@@ -19,6 +19,9 @@ else:
 #: Mutants that no test of the documents can kill, each with the reason why.
 EXPLAINED = Path(__file__).with_name("explained.toml")
 
+#: What stands for the end of a line where a change is written on one.
+_BREAK = " ⏎ "
+
 
 @dataclass(frozen=True)
 class Equivalent:
@@ -77,9 +80,9 @@ def explanations(file: Path) -> list[Explanation]:
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     found: list[Explanation] = []
     for entry in content.pop("equivalent", []):
-        _require(file, entry, {"module": str, "function": str, "diff": str, "reason": str})
-        diff = "\n".join(line.strip() for line in entry["diff"].strip().split("\n"))
-        found.append(Equivalent(entry["module"], entry["function"], diff, entry["reason"].strip()))
+        _require(file, entry, {"module": str, "function": str, "changes": list, "reason": str})
+        where, reason = (entry["module"], entry["function"]), entry["reason"].strip()
+        found += [Equivalent(*where, change.replace(_BREAK, "\n"), reason) for change in entry["changes"]]
     for entry in content.pop("undocumented", []):
         _require(file, entry, {"module": str, "functions": list, "reason": str})
         found += [Undocumented(entry["module"], function, entry["reason"].strip()) for function in entry["functions"]]
@@ -187,6 +190,6 @@ def _listed(results: Iterable[Result]) -> Iterable[str]:
         if result.module != module:
             module = result.module
             yield from ["", f"### {module}", ""]
-        change = result.diff.replace("\n", " ⏎ ").replace("`", "'")
+        change = result.diff.replace("\n", _BREAK).replace("`", "'")
         told = f": {result.message}" if result.message else ""
         yield f"- {result.line} `{result.function}` {result.operator}: `{change}`{told}"

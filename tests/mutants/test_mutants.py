@@ -212,7 +212,7 @@ def test_results_of_a_plan() -> None:
 def test_explanations_file(tmp_path: Path) -> None:
     file = tmp_path / "explained.toml"
     file.write_text(
-        '[[equivalent]]\nmodule = "m"\nfunction = "f"\ndiff = """\n- a\n+ b\n"""\nreason = "r"\n'
+        '[[equivalent]]\nmodule = "m"\nfunction = "f"\nchanges = ["- a ⏎ + b"]\nreason = "r"\n'
         '[[undocumented]]\nmodule = "m"\nfunctions = ["g", "h"]\nreason = "r"\n'
     )
     expected = [Equivalent("m", "f", "- a\n+ b", "r"), Undocumented("m", "g", "r"), Undocumented("m", "h", "r")]
