@@ -1,4 +1,4 @@
-"""How many examples a property test draws: few and always the same, or with ``--explore`` many new ones."""
+"""How many examples a property test draws: few and always the same, or with ``--explore`` new ones, usually more."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from conformance.reproducing.steps import Steps, attach
 #: Further examples that a test may spend on making its first failing one shorter.
 SHORTENING = 100
 
-#: How many times as many examples an exploring session draws.
-EXPLORING = 2
+_times = 1.0
 
 
-def exploring() -> bool:
-    """Whether this session draws new examples."""
-    return not settings.default.derandomize if settings.default is not None else False
+def draw(times: float) -> None:
+    """Let the tests that are imported from now on draw `times` as many examples as they do in conformance mode."""
+    global _times  # noqa: PLW0603  # of the session, as hypothesis's profile is
+    _times = times
 
 
 def examples(count: int, *, steps: int = 50) -> settings:
     """Settings for `count` examples in conformance mode, of at most `steps` steps for a state machine."""
-    return settings(max_examples=count * EXPLORING if exploring() else count, stateful_step_count=steps)
+    return settings(max_examples=max(1, round(count * _times)), stateful_step_count=steps)
 
 
 class _Enough(BaseException):

@@ -26,6 +26,9 @@ Isolation = Literal["none", "worker", "test"]
 TEST_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 300.0
 
+#: How many times as many examples an exploring session draws, unless it is told.
+EXPLORING = 2.0
+
 _REGISTERED = pytest.StashKey[bool]()
 
 
@@ -45,6 +48,7 @@ class Options:
         test_timeout: seconds that a test may take in a worker.
         start_timeout: seconds that a worker may take until it knows its tests.
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        examples: how many times as many examples as usual there are when they are new.
         reproducers: the folder for scripts that show failures without the kit.
     """
 
@@ -59,6 +63,7 @@ class Options:
     test_timeout: float = TEST_TIMEOUT_S
     start_timeout: float = START_TIMEOUT_S
     explore: int | None = None
+    examples: float = EXPLORING
     reproducers: str | None = None
 
     def deciding(self) -> dict[str, Any]:
@@ -68,6 +73,7 @@ class Options:
             "revision": self.revision,
             "tests": list(self.tests),
             "explore": None if self.explore is None else str(self.explore),
+            "examples": None if self.explore is None or self.examples == EXPLORING else self.examples,
             "shard": None if self.shard is None else str(self.shard),
             "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
         }
@@ -81,6 +87,8 @@ class Options:
             words.append(f"--revision={self.revision}")
         if self.explore is not None:
             words.append(f"--explore={self.explore}")
+            if self.examples != EXPLORING:
+                words.append(f"--examples={self.examples:g}")
         return words
 
 
@@ -145,6 +153,12 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         help="draw new and more examples for property tests, from a seed that the record names",
     )
     group.addoption(
+        "--examples",
+        type=float,
+        metavar="TIMES",
+        help=f"with --explore: draw that many times as many as usual (default {EXPLORING:g}; less than 1 for fewer)",
+    )
+    group.addoption(
         "--reproducers", metavar="FOLDER", help="write a script for each failure there that shows it without the kit"
     )
     group.addoption(
@@ -181,6 +195,7 @@ def read(config: pytest.Config) -> Options | None:
         test_timeout=_seconds("--test-timeout", config.getoption("test_timeout")),
         start_timeout=_seconds("--start-timeout", config.getoption("start_timeout")),
         explore=_explored(config),
+        examples=_examples(config),
         reproducers=config.getoption("reproducers"),
     )
 
@@ -202,6 +217,17 @@ def _explored(config: pytest.Config) -> int | None:
     if not given.isdecimal():
         raise UsageError(f"--explore={given}: give a whole number, or nothing (paths go before it)")
     return int(given)
+
+
+def _examples(config: pytest.Config) -> float:
+    given: float | None = config.getoption("examples")
+    if given is None:
+        return EXPLORING
+    if config.getoption("explore") is None:
+        raise UsageError(f"--examples={given:g} is for new examples: add --explore")
+    if not 0 < given < float("inf"):
+        raise UsageError(f"--examples={given:g}: give a number above 0")
+    return given
 
 
 def _resumed(resume: str | None, record: str | None) -> str | None:

@@ -66,7 +66,7 @@ def _execute(
 
     adapters = resolve_all(options.implementations, device=options.device, revision=options.revision)
     specs = dict(zip(adapters, options.implementations, strict=True))
-    _settle_hypothesis(options.explore)
+    _settle_hypothesis(options.explore, options.examples)
     config.pluginmanager.register(fixtures, "conformance-fixtures")
     executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
     config.pluginmanager.register(executor, "conformance-executor")
@@ -88,10 +88,13 @@ def _supervise(config: pytest.Config, options: Options) -> None:
     config.pluginmanager.register(controller, "conformance-controller")
 
 
-def _settle_hypothesis(explore: int | None) -> None:
-    """Let property tests draw the same examples every time, or those of the seed `explore`."""
+def _settle_hypothesis(explore: int | None, times: float) -> None:
+    """Let property tests draw the same examples every time, or `times` as many from the seed `explore`."""
     from hypothesis import HealthCheck, core, settings
 
+    from conformance.examples import draw
+
+    draw(1.0 if explore is None else times)
     # What hypothesis's own option for a seed sets; it wins over whatever else would choose one.
     core.global_force_seed = explore  # type: ignore[assignment]  # only its default is None
 

@@ -50,16 +50,23 @@ def add(commands: Commands) -> None:
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many tests at a time (default 2)")
     parser.add_argument("--explore", type=int, metavar="SEED", help="let property tests draw new examples")
     parser.add_argument(
+        "--examples",
+        type=float,
+        metavar="TIMES",
+        help="how many times as many as usual there are when they are new (default 2)",
+    )
+    parser.add_argument(
         "--seeds", type=int, default=0, metavar="N", help="run the variants N times more, with new examples each time"
     )
 
 
 def _self_check(given: argparse.Namespace) -> int:
-    if given.processes < 1 or given.seeds < 0:
-        raise UsageError("--processes takes a number from 1 on, --seeds one from 0 on")
+    if given.processes < 1 or given.seeds < 0 or not (given.examples is None or given.examples > 0):
+        raise UsageError("--processes takes a number from 1 on, --seeds one from 0 on, --examples one above 0")
     if not hasattr(os, "fork"):
         raise UsageError("self-check forks, which this system cannot")
     # Only now: the help text must not wait for torch.
+    from conformance.options import EXPLORING
     from conformance.selfcheck.check import Request, check
     from conformance.selfcheck.table import as_markdown, as_text, verdict
 
@@ -70,6 +77,7 @@ def _self_check(given: argparse.Namespace) -> int:
         only_variants=tuple(given.variant),
         processes=given.processes,
         explore=given.explore,
+        examples=EXPLORING if given.examples is None else given.examples,
         search=not given.quick,
         areas=tuple(given.area),
     )
@@ -96,6 +104,7 @@ def _explored(given: argparse.Namespace, variants: list[str], seed: int) -> list
     from conformance.selfcheck.outcomes import Row
 
     words = ["self-check", "--json", f"--explore={seed}", f"--variants={given.variants}"]
+    words += [] if given.examples is None else [f"--examples={given.examples:g}"]
     words += [f"--area={area}" for area in given.area]
     words += [f"--processes={given.processes}", *(f"--variant={name}" for name in variants)]
     start = "import sys; from conformance.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -11,6 +11,7 @@ from functools import partial
 from conformance import __version__
 from conformance.errors import UsageError
 from conformance.implementations import resolve
+from conformance.options import EXPLORING
 from conformance.places import suite_digest
 from conformance.record import TestResult
 from conformance.registry import Registry, load_registry
@@ -34,6 +35,7 @@ class Request:
         only_faults, only_variants: names; when either has any, only what is named is checked.
         processes: how many tests run at a time.
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        examples: how many times as many as usual there are when they are new.
         search: whether to run all tests against a fault that the tests of its own requirements let pass.
         areas: when there are any, only their tests run, and each of their requirements may kill a fault: what these
             areas alone detect.
@@ -45,6 +47,7 @@ class Request:
     only_variants: tuple[str, ...] = ()
     processes: int = 2
     explore: int | None = None
+    examples: float = EXPLORING
     search: bool = True
     areas: tuple[str, ...] = ()
 
@@ -76,7 +79,7 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
     jobs = _variant_jobs(variants, request, registry, rows, say)
     jobs += _fault_jobs(faults, request, registry, rows, trials, say)
     began, started_at = time.monotonic(), datetime.now(timezone.utc).isoformat(timespec="seconds")
-    run(jobs, request.processes, request.explore)
+    run(jobs, request.processes, request.explore, examples=request.examples)
     _try(trials, request.processes, rows, say)
     lasted = time.monotonic() - began
 

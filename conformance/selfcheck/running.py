@@ -19,6 +19,7 @@ import pytest
 
 from conformance.errors import KitError
 from conformance.executing import Executor
+from conformance.options import EXPLORING
 from conformance.places import HOME, SUITES
 from conformance.record import TestResult
 from conformance.selection import Case
@@ -78,6 +79,7 @@ def run(
     processes: int,
     explore: int | None,
     *,
+    examples: float = EXPLORING,
     implementations: Sequence[str] = (),
     suites: Path = SUITES,
     collected: Callable[[], object] = lambda: None,
@@ -88,6 +90,7 @@ def run(
         jobs: what to do.
         processes: how many tests run at a time.
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        examples: how many times as many as usual there are when they are new.
         implementations: those that only later jobs name.
         suites: a file or folder of tests.
         collected: called when the tests are collected, before the first job.
@@ -99,7 +102,7 @@ def run(
     plugin = _Runner(jobs, processes, collected)
     words = ["-p", _plugin(), "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
     words += ["-p", "no:faulthandler", "-q", "--capture=no", f"--impl={','.join(names)}", str(suites)]
-    words += [] if explore is None else [f"--explore={explore}"]
+    words += [] if explore is None else [f"--explore={explore}", f"--examples={examples}"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         pytest.main(words, plugins=[plugin])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -46,6 +46,38 @@ def test_warm_ups(impl: Adapter) -> None:
         for one in graphed:
             y = one(leaf(impl, ramp(SIZE, start)))
             expect_equal(impl, y, ramp(SIZE, start) * 2.0, "a graphed callable computes its results")
+
+
+class _Watched(torch.autograd.Function):
+    """Twice its argument; `passes` notes each forward and each backward pass."""
+
+    passes: ClassVar[list[str]] = []
+
+    @staticmethod
+    def forward(_ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        _Watched.passes.append("forward")
+        return x * 2.0
+
+    @staticmethod
+    def backward(_ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        _Watched.passes.append("backward")
+        return gradient * 2.0
+
+
+@requirement("graphed-callables.warm-ups-before-capture")
+def test_warm_ups_go_backward(impl: Adapter) -> None:
+    """Each warm-up differentiates what it computed, so that the backward pass is warm too when it is captured."""
+    _Watched.passes.clear()
+    graphed = impl.make_graphed_callables(_Watched.apply, (leaf(impl, ramp(SIZE)),))
+    seen = _Watched.passes.copy()
+    expect(
+        seen[:-2] == ["forward", "backward"] * 3,
+        "each warm-up runs the backward pass after the forward pass",
+        f"passes, the captured ones last: {seen}",
+    )
+    x = leaf(impl, ramp(SIZE, 4))
+    (gradient,) = torch.autograd.grad(graphed(x).sum(), x)
+    expect_equal(impl, gradient, 2.0, "a graphed callable computes its gradients")
 
 
 @pytest.mark.parametrize("before", ["none", "accumulated"])

@@ -10,7 +10,7 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.registry import requirement
-from suites.common import side_stream
+from suites.common import captured, side_stream
 from suites.liveness.programs import DEAD, POISON, SIZE, UNTOUCHED, add_one, checked, expect_alive, expect_dead
 
 
@@ -191,3 +191,17 @@ def test_each_graph_answers_for_its_own_inputs(impl: Adapter) -> None:
         expect_dead(impl, second, second_out, "an input of two graphs was deleted, replay of the second")
         private[0].fill_(value)
         expect_alive(impl, third, third_out, value + 1, "only another graph's input is dead")
+
+
+@requirement("liveness.each-graph")
+@pytest.mark.parametrize("liveness", [False, True], ids=["unchecked", "checked"])
+def test_what_later_captures_use_is_none_of_its_business(impl: Adapter, *, liveness: bool) -> None:
+    """The check watches its own capture: an input of a later one dies, and the earlier graph replays."""
+    kept, passing = [impl.full(SIZE, 1.0)], [impl.full(SIZE, 5.0)]
+    first, out = add_one(impl, kept)
+    later, _ = captured(impl, lambda: passing[0] * 2.0, liveness=liveness)
+    passing.clear()
+    for value in (6.0, -2.0):
+        kept[0].fill_(value)
+        expect_alive(impl, first, out, value + 1, "only an input of a capture made later is dead")
+    later.reset()

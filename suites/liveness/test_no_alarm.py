@@ -45,6 +45,16 @@ def test_intermediates_that_died_in_the_capture(impl: Adapter) -> None:
 
 
 @requirement("liveness.own-tensors")
+def test_literals_of_the_capture(impl: Adapter) -> None:
+    """A scalar tensor that the body makes on the host takes part by its value, and dies with the body."""
+    source, out = impl.full(SIZE, 1.0), impl.full(SIZE, POISON)
+    graph, _ = checked(impl, lambda: out.copy_(source * torch.tensor(3.0) + torch.tensor(-2.0)))
+    for value in (3.0, -7.0, 0.5):
+        source.fill_(value)
+        expect_alive(impl, graph, out, 3 * value - 2, "literals died inside the capture")
+
+
+@requirement("liveness.own-tensors")
 def test_outputs_dropped_after_the_capture(impl: Adapter) -> None:
     """Outputs that were read and written inside the capture go, one by one, between replays."""
     source, out = impl.full(SIZE, 1.0), impl.full(SIZE, POISON)

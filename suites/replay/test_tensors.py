@@ -70,6 +70,33 @@ def test_dtype_that_a_device_may_lack(impl: Adapter, dtype: torch.dtype) -> None
         expect_equal(impl, copied, value, f"work on {dtype} is replayed")
 
 
+@pytest.mark.parametrize("bit", ["conjugate", "negative"])
+@requirement("replay.dtypes")
+def test_lazy_bits_of_a_complex_tensor(impl: Adapter, bit: str) -> None:
+    """A view that only says that it is to be read conjugated, or negated, is read so in each replay."""
+    views: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "conjugate": torch.conj,
+        "negative": lambda values: values.conj().imag,
+    }
+    view = views[bit]
+    values = [torch.complex(ramp((37,), start), ramp((37,), -2 * start)) for start in (0, 1, 5, 14)]
+    try:
+        x = impl.tensor(values[0])
+        lazy = view(x)
+        impl.read(lazy + lazy)
+    except (RuntimeError, TypeError):
+        return  # a device may lack complex numbers, as above
+    graph, (doubled, copied) = captured(impl, lambda: (lazy + lazy, lazy.clone()))
+    for value in values[1:]:
+        x.copy_(impl.tensor(value))
+        doubled.fill_(1)
+        copied.fill_(1)
+        replay(impl, graph)
+        wanted = view(value).resolve_neg().resolve_conj()
+        expect_equal(impl, doubled, wanted + wanted, f"a {bit} view is read as one")
+        expect_equal(impl, copied, wanted, f"a {bit} view is read as one")
+
+
 #: How to view a contiguous tensor of shape (2, 3, 4, 6).
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "contiguous": lambda base: base,

@@ -504,6 +504,45 @@ def test_nothing_selected_is_wrong_use(kit: Kit) -> None:
     assert kit.run("-k", "nothing").ret == 4
 
 
+@pytest.mark.parametrize(
+    ("options", "drawn"), [((), 8), (("--explore=5",), 16), (("--explore=5", "--examples=0.5"), 4)]
+)
+def test_number_of_examples(kit: Kit, options: tuple[str, ...], drawn: int) -> None:
+    """Twice as many as usual when they are new, or as many times as many as asked for; the record says so."""
+    before = hypothesis.settings.default
+    kit.tests("""
+        import hypothesis
+        from hypothesis import strategies as st
+
+        from conformance.examples import examples
+
+        seen = []
+
+        @requirement("alpha.one")
+        @examples(8)
+        @hypothesis.given(st.integers())
+        def test_one(impl, number):
+            seen.append(number)
+
+        @requirement("alpha.two")
+        def test_two(impl, observe):
+            observe("examples", len(seen))
+    """)
+    try:
+        _, record = kit.recorded(*options)
+    finally:
+        hypothesis.settings.register_profile("before", before)
+        hypothesis.settings.load_profile("before")
+    assert record.results[1].observations["examples"] == drawn
+    assert record.header.options.get("examples") == (0.5 if len(options) == 2 else None)
+
+
+@pytest.mark.parametrize("options", [("--examples=3",), ("--explore=5", "--examples=0")])
+def test_numbers_of_examples_that_make_no_sense(kit: Kit, options: tuple[str, ...]) -> None:
+    kit.tests(PASSES)
+    assert kit.run(*options).ret == 4
+
+
 def test_other_tests_in_the_session_count_for_its_exit_status(kit: Kit) -> None:
     kit.tests(PASSES)
     (kit.folder / "test_own.py").write_text("def test_own(): assert False\n", encoding="utf-8")
