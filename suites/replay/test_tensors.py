@@ -28,11 +28,12 @@ DTYPES = [
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: str(dtype).removeprefix("torch."))
 @requirement("replay.dtypes")
 def test_dtype(impl: Adapter, dtype: torch.dtype) -> None:
-    """Copies, concatenation and comparison are replayed for every dtype, arithmetic for the numeric ones."""
+    """Copies (of one element too), concatenation and comparison are replayed for every dtype, sums for the numeric."""
     numeric = dtype is not torch.bool
 
     def program(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return (x.clone(), torch.cat((x, x[:3])), x != 0, x + x if numeric else x.logical_not())
+        doubled = x + x if numeric else x.logical_not()
+        return (x.clone(), torch.cat((x, x[:3])), x != 0, doubled, x[1].clone(), (x > 2).any())
 
     def values(start: int) -> torch.Tensor:
         counts = torch.arange(start, start + 37)
