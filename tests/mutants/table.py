@@ -6,7 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tests.mutants.plan import PlanError
 from tests.mutants.results import Outcome, Result, Results
@@ -148,7 +148,7 @@ def _explained(results: Results, explained: Sequence[Explanation]) -> dict[str, 
 def _rows(results: Results, explained: dict[str, Explanation]) -> Iterable[str]:
     yield "| module | " + " | ".join(_COLUMNS) + " | score |"
     yield "| --- |" + " ---: |" * (len(_COLUMNS) + 1)
-    sums: Counter[str] = Counter()
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for module in sorted(results.totals):
         of = [result for result in results.by_id.values() if result.module == module]
         total = results.totals[module]
@@ -156,9 +156,11 @@ def _rows(results: Results, explained: dict[str, Explanation]) -> Iterable[str]:
         counted["mutants"], counted["outside functions"] = total["mutants"], total["mutants"] - total["runnable"]
         counted["not yet run"] = total["runnable"] - len(of)
         counted["by time"] = sum(result.outcome is Outcome.TIMEOUT for result in of)
-        sums += counted
+        for group in (f"**{PurePosixPath(module).parent}/**", "**all**"):
+            sums[group] += counted
         yield _row(module, counted)
-    yield _row("**all**", sums)
+    for group in sorted(sums, reverse=True):
+        yield _row(group, sums[group])
 
 
 def _row(name: str, counted: Counter[str]) -> str:
