@@ -84,18 +84,19 @@ def test_lazy_bits_of_a_complex_tensor(impl: Adapter, bit: str) -> None:
     try:
         x = impl.tensor(values[0])
         lazy = view(x)
-        impl.read(lazy + lazy)
+        impl.read(lazy * 2j)
     except (RuntimeError, TypeError):
         return  # a device may lack complex numbers, as above
-    graph, (doubled, copied) = captured(impl, lambda: (lazy + lazy, lazy.clone()))
+    graph, (doubled, copied, turned) = captured(impl, lambda: (lazy + lazy, lazy.clone(), lazy * 2j))
     for value in values[1:]:
         x.copy_(impl.tensor(value))
-        doubled.fill_(1)
-        copied.fill_(1)
+        for output in (doubled, copied, turned):
+            output.fill_(1)
         replay(impl, graph)
         wanted = view(value).resolve_neg().resolve_conj()
         expect_equal(impl, doubled, wanted + wanted, f"a {bit} view is read as one")
         expect_equal(impl, copied, wanted, f"a {bit} view is read as one")
+        expect_equal(impl, turned, wanted * 2j, f"a {bit} view is read as one")
 
 
 #: How to view a contiguous tensor of shape (2, 3, 4, 6).
