@@ -66,7 +66,7 @@ def _plan(given: argparse.Namespace) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from tests.mutants.execution import Settings, run_mutants  # only here: it imports torch
+    from tests.mutants.execution import Settings, run_mutants, surroundings  # only here: it imports torch
 
     plan = Plan.read(given.plan)
     if given.module:
@@ -80,7 +80,7 @@ def _run(given: argparse.Namespace) -> None:
         whole = given.output.read_bytes()
         os.truncate(given.output, whole.rfind(b"\n") + 1)  # a line without an end was cut off
     with given.output.open("a" if given.output in given.skip else "w", encoding="utf-8") as stream:
-        writer = Writer(stream, plan)
+        writer = Writer(stream, plan, surroundings())
         settings = Settings(
             processes=given.processes,
             limit_s=given.test_limit,

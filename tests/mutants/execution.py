@@ -11,16 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from conformance.errors import one_line
+from conformance.implementations import resolve
 from conformance.places import SUITES, suite_digest
 from conformance.record import TestResult
 from conformance.selection import Case
 from conformance.selfcheck.outcomes import Observed, reason
 from conformance.selfcheck.running import Job, run
+from conformance.subjects import environment
 from conformance.verdicts import Verdict
 from reference_impl import chosen_device
 from tests.mutants.code_trees import Live, differing, outermost, tree
@@ -102,6 +105,12 @@ def run_mutants(
         suites=settings.suites,
         collected=lambda: runner.look_around(set(files.values())),
     )
+
+
+def surroundings() -> dict[str, str]:
+    """What one needs to know to repeat a run."""
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"started": started, "suites": suite_digest()[:12], **environment(resolve("reference"))}
 
 
 def _reach(settings: Settings, sources: dict[str, str], files: dict[str, str], names: list[str]) -> Reach:

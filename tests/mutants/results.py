@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any
@@ -74,11 +74,11 @@ class Result:
 
 
 class Writer:
-    """Writes results, each at once, after a head that says how many there are to be."""
+    """Writes results, each at once, after a head that says how many there are to be, and where they come from."""
 
-    def __init__(self, stream: IO[str], plan: Plan) -> None:
+    def __init__(self, stream: IO[str], plan: Plan, environment: Mapping[str, str]) -> None:
         self._stream = stream
-        self._say({"totals": plan.totals()})
+        self._say({"totals": plan.totals(), "environment": dict(environment)})
 
     def write(self, result: Result) -> None:
         self._say(asdict(result))
@@ -95,24 +95,28 @@ class Results:
     Attributes:
         totals: for each module, how many mutants there are, and how many of them can be run.
         by_id: the latest result of each mutant.
+        environment: of the last run.
     """
 
     totals: Mapping[str, Mapping[str, int]]
     by_id: Mapping[str, Result]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, files: Iterable[Path]) -> Results:
         """What stands in `files`; of two results of one mutant the later counts."""
         totals: dict[str, Mapping[str, int]] = {}
         by_id: dict[str, Result] = {}
+        environment: Mapping[str, str] = {}
         for file in files:
             for values in _lines(file):
                 if "totals" in values:
                     totals |= values["totals"]
+                    environment = values.get("environment", environment)
                 else:
                     result = Result.from_dict(values)
                     by_id[result.id] = result
-        return cls(totals, by_id)
+        return cls(totals, by_id, environment)
 
     def of(self, plan: Plan) -> Results:
         """Those of the mutants of `plan`, where the lines of a module that has changed since are `plan`'s."""
@@ -120,7 +124,7 @@ class Results:
         for mutant in plan.mutants:
             if mutant.id in self.by_id:
                 found[mutant.id] = replace(self.by_id[mutant.id], line=mutant.line)
-        return Results(plan.totals(), found)
+        return Results(plan.totals(), found, self.environment)
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

@@ -234,5 +234,7 @@ def test_own_explanations_name_modules_that_there_are() -> None:
 
 def test_results_are_json_lines(results: tuple[Path, Path]) -> None:
     head, *further = results[1].read_text(encoding="utf-8").splitlines()
-    assert json.loads(head) == {"totals": {TINY: {"mutants": len(CHANGES), "runnable": len(CHANGES)}}}
+    told = json.loads(head)
+    assert told["totals"] == {TINY: {"mutants": len(CHANGES), "runnable": len(CHANGES)}}
+    assert {"started", "suites", "python", "torch"} <= told["environment"].keys()
     assert len(further) == len(CHANGES)
