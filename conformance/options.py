@@ -73,7 +73,7 @@ class Options:
             "revision": self.revision,
             "tests": list(self.tests),
             "explore": None if self.explore is None else str(self.explore),
-            "examples": None if self.explore is None or self.examples == EXPLORING else self.examples,
+            "examples": None if self.examples == EXPLORING else self.examples,
             "shard": None if self.shard is None else str(self.shard),
             "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
         }
@@ -87,8 +87,8 @@ class Options:
             words.append(f"--revision={self.revision}")
         if self.explore is not None:
             words.append(f"--explore={self.explore}")
-            if self.examples != EXPLORING:
-                words.append(f"--examples={self.examples:g}")
+        if self.examples != EXPLORING:
+            words.append(f"--examples={self.examples:g}")
         return words
 
 
@@ -192,8 +192,8 @@ def read(config: pytest.Config) -> Options | None:
         isolate=_isolation(config.getoption("isolate")),
         resume=_resumed(config.getoption("resume"), config.getoption("record")),
         shard=None if config.getoption("shard") is None else Shard.parse(config.getoption("shard")),
-        test_timeout=_seconds("--test-timeout", config.getoption("test_timeout")),
-        start_timeout=_seconds("--start-timeout", config.getoption("start_timeout")),
+        test_timeout=positive("--test-timeout", config.getoption("test_timeout"), "a number of seconds"),
+        start_timeout=positive("--start-timeout", config.getoption("start_timeout"), "a number of seconds"),
         explore=_explored(config),
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
@@ -225,9 +225,7 @@ def _examples(config: pytest.Config) -> float:
         return EXPLORING
     if config.getoption("explore") is None:
         raise UsageError(f"--examples={given:g} is for new examples: add --explore")
-    if not 0 < given < float("inf"):
-        raise UsageError(f"--examples={given:g}: give a number above 0")
-    return given
+    return positive("--examples", given, "a number")
 
 
 def _resumed(resume: str | None, record: str | None) -> str | None:
@@ -236,9 +234,14 @@ def _resumed(resume: str | None, record: str | None) -> str | None:
     return resume
 
 
-def _seconds(option: str, given: float) -> float:
+def positive(option: str, given: float, what: str) -> float:
+    """What an option gave.
+
+    Raises:
+        UsageError: it is not above 0, or not finite.
+    """
     if not 0 < given < float("inf"):
-        raise UsageError(f"{option}={given:g}: give a number of seconds above 0")
+        raise UsageError(f"{option}={given:g}: give {what} above 0")
     return given
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, KitError, UsageError
+from conformance.options import EXPLORING, positive
 from conformance.selfcheck.catalogue import FAULTS, VARIANTS
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--examples",
         type=float,
+        default=EXPLORING,
         metavar="TIMES",
-        help="how many times as many as usual there are when they are new (default 2)",
+        help=f"how many times as many as usual there are when they are new (default {EXPLORING:g})",
     )
     parser.add_argument(
         "--seeds", type=int, default=0, metavar="N", help="run the variants N times more, with new examples each time"
@@ -61,12 +63,14 @@ def add(commands: Commands) -> None:
 
 
 def _self_check(given: argparse.Namespace) -> int:
-    if given.processes < 1 or given.seeds < 0 or not (given.examples is None or given.examples > 0):
-        raise UsageError("--processes takes a number from 1 on, --seeds one from 0 on, --examples one above 0")
+    if given.processes < 1 or given.seeds < 0:
+        raise UsageError("--processes takes a number from 1 on, --seeds one from 0 on")
+    positive("--examples", given.examples, "a number")
+    if given.examples != EXPLORING and given.explore is None and not given.seeds:
+        raise UsageError(f"--examples={given.examples:g} is for new examples: add --explore or --seeds")
     if not hasattr(os, "fork"):
         raise UsageError("self-check forks, which this system cannot")
     # Only now: the help text must not wait for torch.
-    from conformance.options import EXPLORING
     from conformance.selfcheck.check import Request, check
     from conformance.selfcheck.table import as_markdown, as_text, verdict
 
@@ -77,7 +81,7 @@ def _self_check(given: argparse.Namespace) -> int:
         only_variants=tuple(given.variant),
         processes=given.processes,
         explore=given.explore,
-        examples=EXPLORING if given.examples is None else given.examples,
+        examples=given.examples,
         search=not given.quick,
         areas=tuple(given.area),
     )
@@ -103,8 +107,8 @@ def _explored(given: argparse.Namespace, variants: list[str], seed: int) -> list
     """
     from conformance.selfcheck.outcomes import Row
 
-    words = ["self-check", "--json", f"--explore={seed}", f"--variants={given.variants}"]
-    words += [] if given.examples is None else [f"--examples={given.examples:g}"]
+    words = ["self-check", "--json", f"--explore={seed}", f"--examples={given.examples:g}"]
+    words += [f"--variants={given.variants}"]
     words += [f"--area={area}" for area in given.area]
     words += [f"--processes={given.processes}", *(f"--variant={name}" for name in variants)]
     start = "import sys; from conformance.cli import main; sys.exit(main(sys.argv[1:]))"

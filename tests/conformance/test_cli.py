@@ -30,6 +30,9 @@ pytest_plugins = ["pytester"]
         (("requirements", "--area=nowhere"), "--area=nowhere: no such area (known: "),
         (("report", "none.jsonl", "--output=out"), "the record none.jsonl cannot be read"),
         (("report", "--output=out"), "the following arguments are required: RECORD"),
+        (("self-check", "--processes=0"), "--processes takes a number from 1 on"),
+        (("self-check", "--seeds=2", "--examples=inf"), "--examples=inf: give a number above 0"),
+        (("self-check", "--examples=3"), "--examples=3 is for new examples: add --explore or --seeds"),
     ],
 )
 def test_wrong_use_is_one_line_and_status_4(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -18,6 +19,15 @@ PASSES = """
     @requirement("alpha.one")
     def test_one(impl): ...
 """
+
+
+@pytest.fixture
+def same_hypothesis_profile() -> Iterator[None]:
+    """For sessions in this process that run property tests: these load a profile of their own."""
+    before = hypothesis.settings.default
+    yield
+    hypothesis.settings.register_profile("before", before)
+    hypothesis.settings.load_profile("before")
 
 
 # -- verdicts ---------------------------------------------------------------------------------------------------------
@@ -370,33 +380,29 @@ def test_a_skipped_test_is_never_a_pass(kit: Kit) -> None:
     result.stdout.fnmatch_lines(["INCOMPLETE: fake as cuda 2.13: 0 of 4 scored requirements met*skipped*"])
 
 
+@pytest.mark.usefixtures("same_hypothesis_profile")
 def test_property_tests_are_deterministic_and_may_use_the_fixtures(kit: Kit) -> None:
-    before = hypothesis.settings.default
-    try:
-        kit.tests("""
-            import hypothesis, random, torch
-            from hypothesis import strategies as st
+    kit.tests("""
+        import hypothesis, random, torch
+        from hypothesis import strategies as st
 
-            drawn = []
+        drawn = []
 
-            @requirement("alpha.one")
-            @hypothesis.given(st.integers())
-            def test_property(impl, observe, number):
-                drawn.append(number)
-                observe("drawn", drawn[-10:])
+        @requirement("alpha.one")
+        @hypothesis.given(st.integers())
+        def test_property(impl, observe, number):
+            drawn.append(number)
+            observe("drawn", drawn[-10:])
 
-            @requirement("alpha.one")
-            def test_settings(impl, observe):
-                settings = hypothesis.settings()
-                assert settings.derandomize and settings.database is None and settings.deadline is None
-                observe("random", [random.random(), float(torch.rand(()))])
-        """)
-        first, second = (kit.recorded()[1].results for _ in range(2))
-        assert [entry.verdict for entry in first] == [Verdict.PASS, Verdict.PASS]
-        assert [entry.observations for entry in first] == [entry.observations for entry in second]
-    finally:
-        hypothesis.settings.register_profile("before", before)
-        hypothesis.settings.load_profile("before")
+        @requirement("alpha.one")
+        def test_settings(impl, observe):
+            settings = hypothesis.settings()
+            assert settings.derandomize and settings.database is None and settings.deadline is None
+            observe("random", [random.random(), float(torch.rand(()))])
+    """)
+    first, second = (kit.recorded()[1].results for _ in range(2))
+    assert [entry.verdict for entry in first] == [Verdict.PASS, Verdict.PASS]
+    assert [entry.observations for entry in first] == [entry.observations for entry in second]
 
 
 # -- what a person reads ----------------------------------------------------------------------------------------------
@@ -504,12 +510,12 @@ def test_nothing_selected_is_wrong_use(kit: Kit) -> None:
     assert kit.run("-k", "nothing").ret == 4
 
 
+@pytest.mark.usefixtures("same_hypothesis_profile")
 @pytest.mark.parametrize(
     ("options", "drawn"), [((), 8), (("--explore=5",), 16), (("--explore=5", "--examples=0.5"), 4)]
 )
 def test_number_of_examples(kit: Kit, options: tuple[str, ...], drawn: int) -> None:
     """Twice as many as usual when they are new, or as many times as many as asked for; the record says so."""
-    before = hypothesis.settings.default
     kit.tests("""
         import hypothesis
         from hypothesis import strategies as st
@@ -528,11 +534,7 @@ def test_number_of_examples(kit: Kit, options: tuple[str, ...], drawn: int) -> N
         def test_two(impl, observe):
             observe("examples", len(seen))
     """)
-    try:
-        _, record = kit.recorded(*options)
-    finally:
-        hypothesis.settings.register_profile("before", before)
-        hypothesis.settings.load_profile("before")
+    _, record = kit.recorded(*options)
     assert record.results[1].observations["examples"] == drawn
     assert record.header.options.get("examples") == (0.5 if len(options) == 2 else None)
 
