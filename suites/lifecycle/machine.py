@@ -486,5 +486,6 @@ def run(impl: Adapter, kind: type[Machine], count: int = 20, steps: int = 25) ->
         found.begin()
         return kind(impl, found)
 
-    # The annotation says class; a function is documented as well.
-    found.run(lambda: run_state_machine_as_test(machine, settings=examples(count, steps=steps)))  # type: ignore[arg-type]
+    # The annotation, where hypothesis has one, says class; a function is documented as well.
+    settings = examples(count, steps=steps)
+    found.run(lambda: run_state_machine_as_test(machine, settings=settings))  # type: ignore[arg-type,no-untyped-call,unused-ignore]
