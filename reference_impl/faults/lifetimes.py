@@ -121,6 +121,50 @@ class CapturesOnlyOnce(CUDAGraph):
         self._used = True
 
 
+@FAULTS.graph_class("reset.destroys-graph")
+class ResetLeaksTheExecutable(CUDAGraph):
+    """reset() forgets the executable without destroying it."""
+
+    def reset(self) -> None:
+        self._holds.exec = None
+        super().reset()
+
+
+@FAULTS.graph_class("reset.destroys-graph")
+class ResetLeaksTheTemplate(CUDAGraph):
+    """reset() forgets the template without destroying it."""
+
+    def reset(self) -> None:
+        if self._state != "capturing":
+            self._holds.template = None
+        super().reset()
+
+
+@FAULTS.graph_class("reset.deletion-destroys-graph")
+class DeletionLeaksTheGraph(CUDAGraph):
+    """Only reset() destroys anything: what a graph that goes still held stays in the runtime."""
+
+    def __del__(self) -> None:
+        self._holds.exec = self._holds.template = None
+
+
+@FAULTS.graph_class("reset.destroys-graph", "hooks.capture-end-template-not-kept")
+class UnkeptTemplateIsLeaked(CUDAGraph):
+    """With keep_graph=False the end of the capture forgets the template without destroying it."""
+
+    def _drop_template(self) -> None:
+        self._holds.template = None
+
+
+@FAULTS.graph_class("reinstantiation.old-executable-destroyed", "reset.destroys-graph")
+class InstantiateLeaksTheExecutable(CUDAGraph):
+    """instantiate() forgets the executable that there was without destroying it."""
+
+    def _make_executable(self, call: str) -> None:
+        self._holds.exec = None
+        super()._make_executable(call)
+
+
 @FAULTS.graph_class("hooks.survive-reset")
 class ResetDropsHooks(CUDAGraph):
     """reset() forgets the hooks that were registered on the graph."""

@@ -185,6 +185,15 @@ class LivenessOutlivesReset(CUDAGraph):
         super().replay()
 
 
+@FAULTS.graph_class("liveness.watching-ends")
+class AbandonedCaptureIsWatched(CUDAGraph):
+    """reset() in the middle of a capture leaves the tracker on the thread's stack of dispatch modes."""
+
+    def reset(self) -> None:
+        self._holds.tracker = None
+        super().reset()
+
+
 @FAULTS.graph_class("liveness.each-graph")
 class LivenessOfTheNewestGraphOnly(CUDAGraph):
     """Only the graph that captured last is checked: one tracker for the class."""

@@ -15,6 +15,7 @@ cudaGraphNode_t: Any = _runtime.cudaGraphNode_t
 cudaGraph_t: Any = _runtime.cudaGraph_t
 cudaHostFn_t: Any = _runtime.cudaHostFn_t
 cudaStream_t: Any = _runtime.cudaStream_t
+cudaUserObject_t: Any = _runtime.cudaUserObject_t
 
 cudaError_t: Any = _runtime.cudaError_t
 cudaGraphDebugDotFlags: Any = _runtime.cudaGraphDebugDotFlags
@@ -26,6 +27,8 @@ cudaMemcpyKind: Any = _runtime.cudaMemcpyKind
 cudaStreamCaptureMode: Any = _runtime.cudaStreamCaptureMode
 cudaStreamCaptureStatus: Any = _runtime.cudaStreamCaptureStatus
 cudaStreamUpdateCaptureDependenciesFlags: Any = _runtime.cudaStreamUpdateCaptureDependenciesFlags
+cudaUserObjectFlags: Any = _runtime.cudaUserObjectFlags
+cudaUserObjectRetainFlags: Any = _runtime.cudaUserObjectRetainFlags
 
 cudaExtent: Any = _runtime.cudaExtent
 cudaGraphEdgeData: Any = _runtime.cudaGraphEdgeData

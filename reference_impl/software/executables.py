@@ -16,6 +16,7 @@ from .orders import draw_orders, topological
 from .scheduler import Action, Batch, Deferred, Task, advance, policy, predecessors
 from .streams import Event, Stream
 from .templates import Child, EventRecord, EventWait, HostCall, KernelCall, Node, Payload, Template
+from .user_objects import UserObject
 
 _graph_ids = count(1)
 
@@ -55,6 +56,12 @@ def freeze(template: Template) -> tuple[FrozenNode, ...]:
     if len(topological([each.waits for each in frozen])) != len(frozen):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     return frozen
+
+
+def user_objects(template: Template) -> tuple[UserObject, ...]:
+    """What the template and those inside its child graph nodes keep alive."""
+    inner = [node.payload.template for node in template.nodes.values() if isinstance(node.payload, Child)]
+    return (*template.references, *(item for each in inner for item in user_objects(each)))
 
 
 def kind_of(payload: Payload) -> Hashable:
@@ -112,6 +119,7 @@ class Executable:
         self.identity = next(_graph_ids)
         self.flags = flags
         nodes = freeze(template)
+        self._kept = user_objects(template)
         self.steps: list[Step] = []
         flatten(nodes, self.steps)
         self.nodes = tuple(each.without_payload() for each in nodes)
@@ -173,6 +181,7 @@ class Executable:
         if not same_shape(body, new):
             raise Refusal(cudaError_t.cudaErrorGraphExecUpdateFailure)
         self._adopt(body, new)
+        self._kept = (*self._kept, *user_objects(template))
         self._bind()
 
     def update(self, template: Template) -> None:
@@ -181,6 +190,7 @@ class Executable:
         if not same_shape(self.nodes, new):
             raise Refusal(cudaError_t.cudaErrorGraphExecUpdateFailure)
         self._adopt(self.nodes, new)
+        self._kept = user_objects(template)
         self._bind()
 
     def _adopt(self, old: Sequence[FrozenNode], new: Sequence[FrozenNode]) -> None:
@@ -211,7 +221,7 @@ class Executable:
 
     def _defer(self, work: Deferred, stream: Stream) -> None:
         try:
-            batch = Batch([each.acquire() for each in self._memory])
+            batch = Batch([*self._kept, *(each.acquire() for each in self._memory)])
         except Exception as failure:
             raise kernel_failed(failure) from failure
         with LOCK:

@@ -1,5 +1,6 @@
 """Templates (``cudaGraph_t``): typed nodes in order of creation, and the edges between them."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -11,6 +12,7 @@ from .handles import HandleTable
 from .kernels import Function
 from .memory import Copy, Fill
 from .streams import Event
+from .user_objects import References
 
 _graph_ids = count(1)
 
@@ -95,7 +97,7 @@ class Template:
     """A graph under construction.
 
     ``embedded``: it belongs to a child graph node. ``capturing``: a capture is recording into it.
-    Either way it cannot be destroyed by its handle.
+    Either way it cannot be destroyed by its handle. ``references``: the user objects that it keeps.
     """
 
     def __init__(self, *, embedded: bool = False) -> None:
@@ -104,6 +106,7 @@ class Template:
         self.embedded = embedded
         self.capturing = False
         self.nodes: dict[int, Node] = {}
+        self.references: References = Counter()
         self._local_ids = count()
         templates.add(self.handle, self)
 
@@ -159,6 +162,7 @@ class Template:
     def clone(self, *, embedded: bool = False) -> "Template":
         """An independent copy, child graphs included."""
         copy = Template(embedded=embedded)
+        copy.references.update(self.references)
         made: dict[Node, Node] = {}
         for node in self.nodes.values():
             payload = node.payload
@@ -180,6 +184,7 @@ class Template:
         for node in self.nodes.values():
             _forget(node)
         self.nodes = {}
+        self.references.clear()
 
 
 def _connect(start: Node, end: Node) -> None:

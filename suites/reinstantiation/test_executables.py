@@ -11,6 +11,7 @@ from conformance.checks import NotConforming, expect, expect_equal, expect_no_ra
 from conformance.registry import requirement
 from suites.common import captured, replay, side_stream
 from suites.keep_graph.programs import Counter
+from suites.raw_handles.kept import Kept
 from suites.raw_handles.programs import Template, launch
 from suites.reinstantiation.programs import FEW_EDITS, SIZE, UNEDITED, Edit, Scene
 
@@ -55,6 +56,22 @@ def test_handle_read_after_instantiate_has_the_edit(impl: Adapter, edit: Edit) -
     for _ in range(2):
         promise = "the handle read after instantiate() names the fresh executable"
         scene.check(edit, promise, lambda: launch(impl, fresh))
+
+
+@requirement("reinstantiation.old-executable-destroyed")
+@pytest.mark.parametrize("replays", [0, 2], ids=["never-launched", "launched"])
+def test_old_executable_is_destroyed(impl: Adapter, replays: int) -> None:
+    """What only the old executable keeps alive goes with it, at once for each instantiate()."""
+    graph, _ = captured(impl, Counter(impl).body, keep_graph=True)
+    for turn in range(3):
+        kept = Kept(impl, impl.raw_graph(graph))
+        graph.instantiate()
+        impl.raw_exec(graph)
+        replay(impl, graph, replays)
+        kept.release(impl.raw_graph(graph))
+        kept.expect_alive(f"the executable that instantiate() number {2 * turn + 1} made stays until the next")
+        graph.instantiate()
+        kept.expect_destroyed("instantiate() destroys the executable whose handle was read before")
 
 
 @requirement("reinstantiation.many-times")

@@ -1,0 +1,62 @@
+"""Watching for inputs ends with the capture, however that ends."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.registry import requirement
+from suites.common import capture_between, side_stream
+from suites.failed_capture.programs import caught
+from suites.liveness.programs import SIZE
+
+WAYS = ("ended", "ended-and-replayed", "reset", "deletion")
+
+
+class Seen(TorchDispatchMode):
+    """A mode of the program's own: counts operators."""
+
+    operators = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.operators += 1
+        return func(*args, **(kwargs or {}))
+
+
+def checked_capture(impl: Adapter, way: str, source: torch.Tensor) -> None:
+    """Capture with the liveness check on, and end it in one of `WAYS`."""
+    graph = impl.new_graph()
+    if way.startswith("ended"):
+        capture_between(impl, graph, lambda: source + 1, liveness=True)
+        if way == "ended-and-replayed":
+            graph.replay()
+        return
+    with side_stream(impl):
+        impl.capture_begin(graph, liveness=True)
+        source + 1
+        if way == "deletion":
+            del graph
+            gc.collect(1)
+        elif caught(graph.reset) is not None:
+            # An implementation may refuse: the capture is then to be ended.
+            impl.abort_capture(graph)
+
+
+@requirement("liveness.watching-ends")
+@pytest.mark.parametrize("way", WAYS)
+def test_own_mode_ends_where_the_program_ends_it(impl: Adapter, way: str) -> None:
+    """A mode around a checked capture sees the operators inside its block and none behind it."""
+    source = impl.full(SIZE, 1.0)
+    seen = Seen()  # type: ignore[no-untyped-call]
+    with seen:
+        checked_capture(impl, way, source)
+    inside = seen.operators
+    source.mul_(2)
+    promise = "a dispatch mode that the program put on around a checked capture ends where the program ends it"
+    expect(seen.operators == inside, promise, "it still sees operators, so another was left on top of it")

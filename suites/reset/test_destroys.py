@@ -1,0 +1,79 @@
+"""What reset() and deletion take from the runtime: the template and every executable are destroyed."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.registry import MARKER, requirement
+from suites.common import capture_into, replay
+from suites.keep_graph.programs import Counter, graph_in_state
+from suites.raw_handles.kept import Kept
+
+PROMISES = {
+    "reset": "reset() destroys what the graph held: its template and its executable",
+    "deletion": "a graph that is deleted takes its template and its executable with it",
+    "recapture": "reset() and a new capture leave nothing of the old one",
+}
+ENDS = {
+    "reset": "reset.destroys-graph",
+    "recapture": "reset.destroys-graph",
+    "deletion": "reset.deletion-destroys-graph",
+}
+each_end = pytest.mark.parametrize(
+    "end", [pytest.param(end, marks=getattr(pytest.mark, MARKER)(decided)) for end, decided in ENDS.items()]
+)
+
+
+def end_of(impl: Adapter, held: list[Any], end: str) -> None:
+    """Reset the only graph in `held`, delete it, or reset it and capture into it again."""
+    if end == "deletion":
+        held.clear()
+        gc.collect()
+        return
+    held[0].reset()
+    if end == "recapture":
+        capture_into(impl, held[0], Counter(impl).body)
+
+
+@each_end
+@pytest.mark.parametrize("state", ["template-only", "kept-and-replayed"])
+def test_kept_graph(impl: Adapter, state: str, end: str) -> None:
+    """A template, and the executable made of it, are there until then and not afterwards."""
+    held = [graph_in_state(impl, "template-only", Counter(impl))]
+    kept = Kept(impl, impl.raw_graph(held[0]))
+    if state == "kept-and-replayed":
+        replay(impl, held[0], 2)
+    kept.expect_alive("a graph keeps its template until reset() or its own end")
+    end_of(impl, held, end)
+    kept.expect_destroyed(PROMISES[end])
+
+
+@requirement("reset.destroys-graph")
+@pytest.mark.parametrize("executables", [2, 4])
+def test_every_executable(impl: Adapter, executables: int) -> None:
+    """instantiate() called several times leaves none of its executables behind."""
+    graph = graph_in_state(impl, "template-only", Counter(impl))
+    kept = Kept(impl, impl.raw_graph(graph))
+    for _ in range(executables):
+        graph.instantiate()
+        replay(impl, graph)
+    graph.reset()
+    kept.expect_destroyed(PROMISES["reset"])
+
+
+@requirement("hooks.capture-end-template-not-kept")
+@each_end
+def test_graph_that_is_not_kept(impl: Adapter, end: str) -> None:
+    """With keep_graph=False a hook sees the template; template and executable are both gone after reset()."""
+    kept: list[Kept] = []
+    held = [impl.new_graph(False)]
+    handle = held[0].register_capture_end_hook(lambda graph: kept.append(Kept(impl, impl.raw_graph(graph))))
+    capture_into(impl, held[0], Counter(impl).body)
+    handle.remove()
+    replay(impl, held[0], 2)
+    end_of(impl, held, end)
+    kept[0].expect_destroyed(PROMISES[end])
