@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +18,9 @@ from conformance.vocabulary import CAPABILITIES, DIALECTS, Dialect
 
 if TYPE_CHECKING:
     import torch
+
+#: As many as torch.cuda and torch.xpu have for each priority.
+_STREAMS_IN_A_POOL = 32
 
 __all__ = ["CAPABILITIES", "DIALECTS", "Adapter", "Dialect", "Event", "ModuleAdapter", "Stream", "in_thread"]
 
@@ -306,6 +311,7 @@ class ModuleAdapter(Adapter):
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.runtime = runtime
+        self._streams: deque[weakref.ref[Any]] = deque(maxlen=_STREAMS_IN_A_POOL)
         import torch
 
         self._device = torch.device(device)
@@ -352,7 +358,18 @@ class ModuleAdapter(Adapter):
         return bool(self.module.is_current_stream_capturing())
 
     def new_stream(self) -> Stream:
-        return self.module.Stream()  # type: ignore[no-any-return]
+        """A stream that nothing else uses: backends hand the few of a pool out in turn, those still in use as well."""
+        taken = [stream for reference in self._streams if (stream := reference()) is not None]
+        # What a capture that names no stream runs on; torch keeps it there, and so do those who took its class over.
+        taken.append(getattr(getattr(self.module, "graph", None), "default_capture_stream", None))
+        made = self.module.Stream()
+        for _ in range(_STREAMS_IN_A_POOL):
+            if made not in taken:
+                break
+            made = self.module.Stream()
+        with contextlib.suppress(TypeError):  # a class without weak references
+            self._streams.append(weakref.ref(made))
+        return made  # type: ignore[no-any-return]
 
     def new_event(self) -> Event:
         return self.module.Event()  # type: ignore[no-any-return]

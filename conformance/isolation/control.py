@@ -301,7 +301,7 @@ class Controller:
         self.selection.narrowed = told["narrowed"]
         for nodeid, one in told["cases"].items():
             entries = tuple(self.registry.get(identity, nodeid) for identity in one["requirements"])
-            self.cases[nodeid] = Case(nodeid, one["test"], one["implementation"], entries, one["seconds"])
+            self.cases[nodeid] = Case(nodeid, one["test"], one["implementation"], entries, one["seconds"], one["draws"])
         self._index = {nodeid: index for index, nodeid in enumerate(told["ids"])}
         try:
             self.recorder.open(Subject(**subject) for subject in told["subjects"])
@@ -326,12 +326,18 @@ class Controller:
         self._failed_starts = 0
         worker.running, worker.reports, worker.done = nodeid, [], False
         worker.ran += 1
-        case = self.cases.get(nodeid)
-        asked = 0.0 if case is None else case.seconds
-        worker.watchdog.allow(max(self.options.test_timeout, asked), "the test")
+        worker.watchdog.allow(self._limit(self.cases.get(nodeid)), "the test")
         self.config.hook.pytest_runtest_logstart(nodeid=nodeid, location=_location(nodeid))
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.link.send_runtest_some([self._index[nodeid]])
+
+    def _limit(self, case: Case | None) -> float:
+        """The seconds that a test may take: more where it was asked to draw more than usual."""
+        if case is None:
+            return self.options.test_timeout
+        limit = max(self.options.test_timeout, case.seconds)
+        exploring = case.draws and self.options.explore is not None
+        return limit * max(1.0, self.options.examples) if exploring else limit
 
     def _ask_for_script(self, worker: Worker, nodeid: str, seen: str) -> None:
         worker.writing = nodeid

@@ -135,6 +135,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
                     "implementation": cases[item.nodeid].implementation,
                     "requirements": list(cases[item.nodeid].ids),
                     "seconds": cases[item.nodeid].seconds,
+                    "draws": cases[item.nodeid].draws,
                 }
                 for item in session.items
                 if item.nodeid in cases

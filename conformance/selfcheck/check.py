@@ -16,7 +16,7 @@ from conformance.places import suite_digest
 from conformance.record import TestResult
 from conformance.registry import Registry, load_registry
 from conformance.selection import Case
-from conformance.selfcheck import catalogue
+from conformance.selfcheck import catalogue, children
 from conformance.selfcheck.catalogue import Fault, Variant
 from conformance.selfcheck.outcomes import Observed, Outcome, Row, first_kill, judge_fault, judge_variant, kills
 from conformance.selfcheck.running import Job, run
@@ -24,6 +24,9 @@ from conformance.selfcheck.scripts import Trial, try_scripts
 from conformance.selfcheck.table import Table
 from conformance.subjects import environment
 from conformance.verdicts import Verdict
+
+#: Seconds that a test of something correct may take: with new examples it draws many, perhaps on a busy machine.
+VARIANT_LIMIT_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -178,9 +181,14 @@ def _variant_jobs(
             rows[variant.name, implementation] = row
             say(_line(row))
 
-        return Job(variant, implementation, [wanted], done)
+        return Job(variant, implementation, [wanted], done, limit=_patient)
 
     return [job(variant, implementation) for variant in variants for implementation in variant.implementations]
+
+
+def _patient(case: Case) -> float:
+    """What is correct ends, and must not be blamed for a slow machine or for many examples."""
+    return max(VARIANT_LIMIT_S, children.limit(case))
 
 
 def _never(_: TestResult) -> bool:

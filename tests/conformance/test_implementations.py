@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
+import itertools
 import sys
 import textwrap
 import types
@@ -164,6 +166,26 @@ def test_the_reference_is_a_module_like_any_other(stand_in: types.ModuleType) ->
     assert stand_in.devices == ["cpu"]
     assert adapter.tensor([1]) == ("tensor", [1], None)
     assert adapter.pinned([1]) == ("pinned", [1])
+
+
+def test_a_new_stream_is_none_that_is_in_use() -> None:
+    """The module hands the streams of a pool out in turn."""
+    turns = itertools.cycle(range(5))
+
+    @dataclasses.dataclass
+    class Stream:
+        number: int = dataclasses.field(default_factory=lambda: next(turns))
+
+    module = types.SimpleNamespace(Stream=Stream, graph=types.SimpleNamespace(default_capture_stream=None))
+    adapter = ModuleAdapter("vendor", module, object, device="cpu", revision="2.14")
+    held = [adapter.new_stream(), adapter.new_stream()]
+    module.graph.default_capture_stream = Stream()
+    held += [adapter.new_stream(), adapter.new_stream()]
+    assert [stream.number for stream in held] == [0, 1, 3, 4]
+    del held[1]
+    held.append(adapter.new_stream())
+    assert held[-1].number == 1
+    assert adapter.new_stream() in held, "more streams than there are"
 
 
 def test_a_subclass_of_a_known_graph_class_needs_no_adapter(

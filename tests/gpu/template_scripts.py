@@ -271,7 +271,6 @@ def user_objects(r: Recorder) -> None:
     item = make(2)
     r.cudaGraphRetainUserObject(graph, item, 0, 0)
     r.cudaGraphRetainUserObject(graph, item, 1, 2)
-    r.cudaGraphReleaseUserObject(graph, item, 1)
     r.cudaGraphRetainUserObject(graph, item, 2, 0)
     r.cudaUserObjectRelease(item, 1)
     r.cudaGraphReleaseUserObject(graph, item, 0)
