@@ -43,6 +43,18 @@ def _out(at: Arguments) -> Sequence[torch.Tensor]:
     return ()
 
 
+def _growing_out(at: Arguments) -> Sequence[torch.Tensor]:
+    made = at.x.new_empty(0)
+    return (torch.add(at.x, at.y, out=made), made)
+
+
+def _resized(at: Arguments) -> Sequence[torch.Tensor]:
+    less, more = at.x + at.y, at.x * at.y
+    less.resize_(2, 4)
+    more.resize_(5, 5)[3:].fill_(4.0)
+    return less, more
+
+
 def _copy(at: Arguments) -> Sequence[torch.Tensor]:
     at.out.copy_(at.x)
     at.x.copy_(at.y)
@@ -85,6 +97,8 @@ PROGRAMS: dict[str, Program] = {
     "functional": lambda at: (at.x * 2.0 + at.y, at.x * at.y[:1], at.x > at.y),
     "in-place": _in_place,
     "out": _out,
+    "growing-out": _growing_out,
+    "resized": _resized,
     "copy": _copy,
     "converting-copy": _converting_copy,
     "cast": lambda at: (at.x.to(torch.int32), at.x.to(torch.float16) + at.y.to(torch.float16)),

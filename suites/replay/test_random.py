@@ -89,6 +89,33 @@ def test_replays_among_eager_draws(impl: Adapter) -> None:
     expect(all(same), "replays and eager draws continue one another's sequence", f"equal, draw by draw: {same}")
 
 
+@requirement("replay.random-as-eager", "capture.fork-join")
+def test_draws_on_forked_streams(impl: Adapter) -> None:
+    """Draws that no edge puts in order share the sequence in the order in which the program made them."""
+    ones, side = impl.full(37, 1.0), impl.new_stream()
+
+    def body() -> tuple[torch.Tensor, ...]:
+        here = impl.current_stream()
+        side.wait_stream(here)
+        first = DRAWS["rand"](ones)
+        with impl.stream(side):
+            second = DRAWS["rand"](ones)
+        third = DRAWS["randn"](ones)
+        with impl.stream(side):
+            fourth = DRAWS["randn"](ones)
+        here.wait_stream(side)
+        return first, second, third, fourth
+
+    impl.manual_seed(13)
+    wanted = [[impl.read(drawn) for drawn in body()] for _ in range(TIMES)]
+    graph, made = captured(impl, body)
+    impl.manual_seed(13)
+    for run, numbers in enumerate(wanted, 1):
+        graph.replay()
+        same = _same([impl.read(drawn) for drawn in made], numbers)
+        expect(all(same), "the k-th replay draws what the k-th eager run draws", f"run {run}, draw by draw: {same}")
+
+
 @requirement("replay.random-reseed")
 def test_seed_between_replays(impl: Adapter) -> None:
     """The same seed before a replay gives the same numbers, another seed others."""

@@ -9,7 +9,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.registry import requirement
-from suites.common import capture_between, side_stream
+from suites.common import capture_between, captured, side_stream
 from suites.replay.programs import captured_chain, chain, chained
 
 
@@ -81,6 +81,20 @@ def test_consecutive_replays(impl: Adapter) -> None:
     for _ in range(4):
         expected = chained(expected)
     expect_equal(impl, x, expected, "consecutive replays on one stream run one after the other")
+
+
+@requirement("replay.ordered-on-stream")
+def test_input_that_goes_after_the_launch(impl: Adapter) -> None:
+    """A replay that was launched still reads its input, though the tensor is gone and its memory is used again."""
+    held, out = [impl.full(37, 0.0)], impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: out.copy_(held[0] * 2))
+    held[0].fill_(8.0)
+    graph.replay()
+    held.clear()
+    later = [impl.full(37, 99.0) for _ in range(8)]
+    expect_equal(impl, out, 16.0, "a replay runs before the work that was issued after it")
+    for tensor in later:
+        expect_equal(impl, tensor, 99.0, "memory that a deleted input gave back belongs to who got it")
 
 
 @pytest.mark.parametrize("how", ["event", "record-wait", "wait-stream"])
