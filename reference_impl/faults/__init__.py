@@ -6,7 +6,19 @@ layer that is applied and undone; none touches the reference outside its context
 
 from __future__ import annotations
 
-from reference_impl.faults import allocator, contexts, handles, hooks, lifetimes, liveness, recorder, runtime, states
+from reference_impl.faults import (
+    allocator,
+    contexts,
+    handles,
+    hooks,
+    lifetimes,
+    liveness,
+    recorded_values,
+    recorder,
+    runtime,
+    runtime_calls,
+    states,
+)
 from reference_impl.faults.fault import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -17,8 +29,10 @@ FAULTS: tuple[Fault, ...] = (
     *liveness.FAULTS,
     *contexts.FAULTS,
     *runtime.FAULTS,
+    *runtime_calls.FAULTS,
     *allocator.FAULTS,
     *recorder.FAULTS,
+    *recorded_values.FAULTS,
 )
 
 __all__ = ["FAULTS", "Fault"]

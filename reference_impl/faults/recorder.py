@@ -19,7 +19,7 @@ FAULTS = Faults("recorder")
 Run = Callable[[], Any]
 
 
-def _rerun(changed: Callable[[Any, Any, Any, Any, Any], Run | None]) -> AbstractContextManager[Any]:
+def changed_rerun(changed: Callable[[Any, Any, Any, Any, Any], Run | None]) -> AbstractContextManager[Any]:
     """Let ``changed(original, func, args, kwargs, outputs)`` make what a node runs; ``None`` leaves it as it is."""
 
     def wrap(original: Any) -> Any:
@@ -36,7 +36,7 @@ def _nothing() -> None:
     """Run no work."""
 
 
-def _tensors(value: Any) -> list[torch.Tensor]:
+def tensors_in(value: Any) -> list[torch.Tensor]:
     return list(operators.tensors_of((value,), {}))
 
 
@@ -57,7 +57,7 @@ def values_captured_not_addresses() -> AbstractContextManager[Any]:
         frozen = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.clone, (args, kwargs))
         return original(func, *frozen, outputs)  # type: ignore[no-any-return]
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("replay.reads-current-values", "replay.rebound-names")
@@ -65,7 +65,7 @@ def inputs_read_at_the_first_replay() -> AbstractContextManager[Any]:
     """The first replay reads the inputs, and later ones go on with what it read."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        if not outputs or not _tensors(args):
+        if not outputs or not tensors_in(args):
             return None
         kept: list[Run] = []
 
@@ -77,7 +77,7 @@ def inputs_read_at_the_first_replay() -> AbstractContextManager[Any]:
 
         return run
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.runs-nothing")
@@ -90,7 +90,7 @@ def operators_run_while_captured() -> AbstractContextManager[Any]:
             run()
         return run
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("replay.static-outputs", "replay.overwrites-outputs", "replay.performs-work")
@@ -110,7 +110,7 @@ def outputs_written_elsewhere() -> AbstractContextManager[Any]:
 
         return once
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 # -- kinds of operators -----------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def outputs_written_elsewhere() -> AbstractContextManager[Any]:
 @FAULTS.patch("capture.operators", "replay.performs-work")
 def in_place_operators_lost() -> AbstractContextManager[Any]:
     """Operators that only write to their arguments are not recorded."""
-    return _rerun(lambda _, __, ___, ____, outputs: None if outputs else _nothing)
+    return changed_rerun(lambda _, __, ___, ____, outputs: None if outputs else _nothing)
 
 
 @FAULTS.patch("capture.operators")
@@ -129,7 +129,7 @@ def out_arguments_lost() -> AbstractContextManager[Any]:
     def changed(_: Any, func: Any, __: Any, ___: Any, ____: Any) -> Run | None:
         return _nothing if any(argument.is_out for argument in func._schema.arguments) else None
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.views", "replay.layouts")
@@ -147,6 +147,21 @@ def view_offsets_lost() -> AbstractContextManager[Any]:
         return alias
 
     return replaced(_Recording, "_alias", wrap)
+
+
+@FAULTS.patch("capture.operators")
+def resized_tensors_lose_their_elements() -> AbstractContextManager[Any]:
+    """A tensor that grows inside a capture gets new memory, and what it held is not taken along."""
+
+    def wrap(original: Any) -> Any:
+        def resize(sink: Any, tensor: torch.Tensor, *shape: Any) -> torch.Tensor:
+            with replaced(recorder, "record", lambda _: lambda *_: None):
+                made: torch.Tensor = original(sink, tensor, *shape)
+            return made
+
+        return resize
+
+    return replaced(recorder, "resize", wrap)
 
 
 @FAULTS.patch("replay.layouts", "capture.views")
@@ -171,7 +186,7 @@ def expanded_tensors_lost() -> AbstractContextManager[Any]:
     """Of an expanded tensor only the first element is read, and the others count as zero."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        if not outputs or not any(0 in t.stride() and t.numel() > 1 for t in _tensors((args, kwargs))):
+        if not outputs or not any(0 in t.stride() and t.numel() > 1 for t in tensors_in((args, kwargs))):
             return None
         run: Run = original(func, args, kwargs, outputs)
 
@@ -182,7 +197,7 @@ def expanded_tensors_lost() -> AbstractContextManager[Any]:
 
         return partly
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.operators")
@@ -195,7 +210,7 @@ def lists_shortened() -> AbstractContextManager[Any]:
         cut = [arg[:-1] if isinstance(arg, list | tuple) and len(arg) == len(args[0]) else arg for arg in args]
         return original(func, tuple(cut), kwargs, outputs[:-1])  # type: ignore[no-any-return]
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.operators")
@@ -208,7 +223,7 @@ def second_outputs_lost() -> AbstractContextManager[Any]:
         scratch = [outputs[0], *(torch.empty_like(output) for output in outputs[1:])]
         return original(func, args, kwargs, scratch)  # type: ignore[no-any-return]
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.factories")
@@ -216,7 +231,7 @@ def factories_run_once() -> AbstractContextManager[Any]:
     """Tensors that are made in the capture (zeros, ones, ranges) are filled by the first replay only."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        made = not _tensors((args, kwargs)) or _named(func, "zeros_like", "ones_like", "full_like")
+        made = not tensors_in((args, kwargs)) or _named(func, "zeros_like", "ones_like", "full_like")
         filled = _named(func, "fill_", "zero_")
         if not (made or filled):
             return None
@@ -230,7 +245,7 @@ def factories_run_once() -> AbstractContextManager[Any]:
 
         return once
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.library-operators")
@@ -252,7 +267,7 @@ def products_accumulate() -> AbstractContextManager[Any]:
 
         return adding
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.backward", "capture.gradient-memory")
@@ -273,7 +288,7 @@ def gradients_accumulate() -> AbstractContextManager[Any]:
 
         return adding
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("capture.custom-operator")
@@ -300,7 +315,7 @@ def custom_operators_run_once() -> AbstractContextManager[Any]:
 
     from reference_impl.faults.fault import together
 
-    return together(_rerun(changed), replaced(operators, "python_body", wrap))
+    return together(changed_rerun(changed), replaced(operators, "python_body", wrap))
 
 
 @FAULTS.patch("capture.operators")
@@ -320,7 +335,7 @@ def converting_copies_copy_bytes() -> AbstractContextManager[Any]:
 
         return bytes_only
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
@@ -369,14 +384,14 @@ def equal_operators_merged() -> AbstractContextManager[Any]:
     """An operator that repeats the one before it, addresses and all, is taken for a duplicate and left out."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        key = (func, [(t.data_ptr(), t.numel()) for t in _tensors((args, kwargs))], bool(outputs))
+        key = (func, [(t.data_ptr(), t.numel()) for t in tensors_in((args, kwargs))], bool(outputs))
         if latest and latest[0] == key and not outputs:
             return _nothing
         latest[:] = [key]
         return original(func, args, kwargs, outputs)  # type: ignore[no-any-return]
 
     latest: list[Any] = []
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 def _sometimes(every: int) -> AbstractContextManager[Any]:
@@ -391,7 +406,7 @@ def _sometimes(every: int) -> AbstractContextManager[Any]:
 
         return mostly
 
-    return _rerun(changed)
+    return changed_rerun(changed)
 
 
 @FAULTS.patch("replay.performs-work", "replay.reads-current-values")
@@ -419,177 +434,6 @@ def second_capture_is_empty() -> AbstractContextManager[Any]:
     return replaced(SoftwareCapture, "launch", wrap)
 
 
-# -- dtypes and sizes -------------------------------------------------------------------------------------------------
-
-
-def _only_where(condition: Callable[[torch.Tensor], bool]) -> AbstractContextManager[Any]:
-    """Leave the second half of every output and target unwritten for which `condition` holds."""
-
-    def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        written = outputs or operators.written_tensors(func, args, kwargs)
-        hit = [tensor for tensor in written if condition(tensor)]
-        if not hit:
-            return None
-        run: Run = original(func, args, kwargs, outputs)
-
-        def half() -> None:
-            before = [tensor.clone() for tensor in hit]
-            run()
-            for tensor, old in zip(hit, before, strict=True):
-                flat = tensor.view(-1) if tensor.is_contiguous() else None
-                if flat is not None:
-                    flat[flat.numel() // 2 :].copy_(old.view(-1)[flat.numel() // 2 :])
-
-        return half
-
-    return _rerun(changed)
-
-
-@FAULTS.patch("replay.dtypes")
-def halves_written_to_the_half() -> AbstractContextManager[Any]:
-    """Of 16-bit floats the first half of the elements is written: elements are counted in words of four bytes."""
-    return _only_where(lambda tensor: tensor.dtype in (torch.float16, torch.bfloat16))
-
-
-@FAULTS.patch("replay.dtypes")
-def bytes_written_to_the_half() -> AbstractContextManager[Any]:
-    """Of bytes and booleans the first half of the elements is written."""
-    return _only_where(lambda tensor: tensor.dtype in (torch.bool, torch.uint8, torch.int8))
-
-
-@FAULTS.patch("replay.dtypes")
-def long_integers_cut() -> AbstractContextManager[Any]:
-    """64-bit integers lose what does not fit into 32 bits: the second half of the elements is not written."""
-    return _only_where(lambda tensor: tensor.dtype == torch.int64)
-
-
-@FAULTS.patch("replay.dtypes")
-def doubles_cut() -> AbstractContextManager[Any]:
-    """Of 64-bit floats the first half of the elements is written."""
-    return _only_where(lambda tensor: tensor.dtype == torch.float64)
-
-
-@FAULTS.patch("replay.dtypes")
-def complex_numbers_cut() -> AbstractContextManager[Any]:
-    """Of complex numbers the first half of the elements is written: they are counted as reals."""
-    return _only_where(lambda tensor: tensor.dtype.is_complex)
-
-
-@FAULTS.patch("replay.large-tensors")
-def large_tensors_cut() -> AbstractContextManager[Any]:
-    """Of tensors with more than 65535 elements the second half is not written: a launch grid that overflows."""
-    return _only_where(lambda tensor: tensor.numel() > 65535)
-
-
-@FAULTS.patch("replay.zero-size")
-def empty_tensors_refused() -> AbstractContextManager[Any]:
-    """An operator on a tensor without elements cannot be captured: a launch of zero blocks."""
-
-    def changed(_: Any, __: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        if any(tensor.numel() == 0 for tensor in (*outputs, *_tensors((args, kwargs)))):
-            raise RuntimeError("invalid configuration argument")
-        return None
-
-    return _rerun(changed)
-
-
-# -- random numbers ---------------------------------------------------------------------------------------------------
-
-
-def _random(changed: Callable[[Run, list[int]], Run]) -> AbstractContextManager[Any]:
-    """Let ``changed(run, turns)`` be what nodes run that draw random numbers."""
-
-    def remade(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        if not operators.is_random(func):
-            return None
-        return changed(original(func, args, kwargs, outputs), [])
-
-    return _rerun(remade)
-
-
-@FAULTS.patch("replay.random-fresh")
-def random_state_frozen() -> AbstractContextManager[Any]:
-    """Every replay draws the same numbers: seed and offset are part of the recording."""
-
-    def changed(run: Run, _: list[int]) -> Run:
-        state = torch.get_rng_state()
-
-        def frozen() -> None:
-            torch.set_rng_state(state)
-            run()
-
-        return frozen
-
-    return _random(changed)
-
-
-@FAULTS.patch("replay.random-as-eager")
-def random_state_advanced_twice() -> AbstractContextManager[Any]:
-    """A replay advances the generator by twice what it used, so that no replay draws what eager work would."""
-
-    def changed(run: Run, _: list[int]) -> Run:
-        def twice() -> None:
-            run()
-            run()
-
-        return twice
-
-    return _random(changed)
-
-
-@FAULTS.patch("replay.random-as-eager")
-def random_state_put_back() -> AbstractContextManager[Any]:
-    """A replay leaves the generator as it found it, so that eager work behind it draws the same numbers again."""
-
-    def changed(run: Run, turns: list[int]) -> Run:
-        def put_back() -> None:
-            state = torch.get_rng_state()
-            for _ in range(len(turns) + 1):
-                run()
-            turns.append(1)
-            torch.set_rng_state(state)
-
-        return put_back
-
-    return _random(changed)
-
-
-@FAULTS.patch("replay.random-reseed")
-def seed_kept_from_the_capture() -> AbstractContextManager[Any]:
-    """Seeding between replays has no effect: each graph carries a generator state of its own along."""
-
-    def changed(run: Run, _: list[int]) -> Run:
-        own = [torch.get_rng_state()]
-
-        def with_own() -> None:
-            outside = torch.get_rng_state()
-            torch.set_rng_state(own[0])
-            run()
-            own[0] = torch.get_rng_state()
-            torch.set_rng_state(outside)
-
-        return with_own
-
-    return _random(changed)
-
-
-@FAULTS.patch("replay.random-fresh", "replay.random-as-eager")
-def second_draw_repeats_the_first() -> AbstractContextManager[Any]:
-    """All draws of one replay begin at the same offset."""
-
-    def changed(run: Run, _: list[int]) -> Run:
-        def repeated() -> None:
-            state = torch.get_rng_state()
-            run()
-            after.append(torch.get_rng_state())
-            torch.set_rng_state(state)
-
-        return repeated
-
-    after: list[Any] = []
-    return _random(changed)
-
-
 # -- the user's memory ------------------------------------------------------------------------------------------------
 
 
@@ -600,7 +444,7 @@ def capture_keeps_inputs_alive() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def init(self: _Recording, sink: Any, func: Any, args: Any, kwargs: Any) -> None:
             original(self, sink, func, args, kwargs)
-            _HELD.extend(tensor.untyped_storage() for tensor in _tensors((args, kwargs)))
+            _HELD.extend(tensor.untyped_storage() for tensor in tensors_in((args, kwargs)))
 
         return init
 
@@ -615,7 +459,7 @@ def replay_scribbles() -> AbstractContextManager[Any]:
     """Each node with a large enough output writes one element too many in front of it, in its own pool."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        inputs = [tensor for tensor in _tensors((args, kwargs)) if tensor.numel() and tensor.is_floating_point()]
+        inputs = [tensor for tensor in tensors_in((args, kwargs)) if tensor.numel() and tensor.is_floating_point()]
         if not outputs or not inputs:
             return None
         run: Run = original(func, args, kwargs, outputs)
@@ -627,4 +471,4 @@ def replay_scribbles() -> AbstractContextManager[Any]:
 
         return scribbling
 
-    return _rerun(changed)
+    return changed_rerun(changed)
