@@ -56,8 +56,11 @@ def reads_mask(func: OpOverload, args: Args) -> bool:
     """Whether this call indexes by a mask, which has to be counted on the host first."""
     if not _takes_indices(func):
         return False
-    masks = (torch.bool, torch.uint8)
-    return any(isinstance(index, torch.Tensor) and index.dtype in masks for index in args[1])
+    given = [index for index in args[1] if isinstance(index, torch.Tensor)]
+    masks = [index for index in given if index.dtype in (torch.bool, torch.uint8)]
+    # One number for all that a mask picks: filled where the mask says so, and nothing is counted.
+    fills = len(masks) == len(given) == 1 and len(args) > 2 and args[2].numel() == 1
+    return bool(masks) and not fills
 
 
 @functools.cache

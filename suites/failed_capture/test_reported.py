@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.registry import requirement
@@ -16,6 +22,31 @@ def test_forbidden_call(impl: Adapter, spoiler: Spoiler) -> None:
     expect(
         isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
         "a host read or a synchronisation inside a capture raises a RuntimeError, there or at capture_end",
+        str(outcome),
+    )
+
+
+#: What the host has to learn from the device before it knows the size of the result.
+SIZED_BY_VALUES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "nonzero": torch.nonzero,
+    "index-by-mask": lambda x: x[x > 3.0],
+    "index-put-by-mask": lambda x: x.index_put_((x > 3.0,), torch.ones_like(x)[:6]),
+}
+
+
+@requirement("failed-capture.forbidden-call-reported")
+@pytest.mark.parametrize("operator", SIZED_BY_VALUES)
+def test_size_that_depends_on_values(impl: Adapter, operator: str) -> None:
+    """An operator whose result is as large as the values say reads them on the host, which raises."""
+
+    def reads(impl: Adapter) -> Callable[[], Any]:
+        x = impl.tensor(torch.arange(10.0))
+        return lambda: SIZED_BY_VALUES[operator](x)
+
+    outcome = spoil(impl, reads, Affine(impl).body)
+    expect(
+        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+        "a size that depends on values is read on the host, so it raises a RuntimeError, there or at capture_end",
         str(outcome),
     )
 

@@ -100,3 +100,18 @@ def test_another_dispatch_mode_sees_the_capture_and_changes_nothing(name: str, w
             seen, _ = replayed(PROGRAMS[name])
     assert_same(seen, wanted)
     assert tracker.seen
+
+
+def test_a_number_for_what_a_mask_picks_is_a_fill() -> None:
+    """As on CUDA, ``x[mask] = number`` counts nothing; other values have to be counted, which a capture cannot."""
+    x = ref.tensor(torch.arange(6.0))
+    graph = ref.CUDAGraph()
+    with ref.graph(graph):
+        x[x > 3.0] = -1.0
+    for values in (torch.arange(6.0), 6.0 - torch.arange(6.0)):
+        x.copy_(values)
+        graph.replay()
+        ref.synchronize()
+        assert torch.equal(x, values.masked_fill(values > 3.0, -1.0))
+    with pytest.raises(RuntimeError), ref.graph(ref.CUDAGraph()):
+        x[x > 3.0] = torch.ones(2)
