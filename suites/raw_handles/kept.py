@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
+from conformance.errors import HarnessError
 from suites.raw_handles.programs import runtime_call, runtime_of
 
 #: Seconds until a destruction must have been told: the runtime tells it from a thread of its own.
@@ -34,6 +35,9 @@ class Kept:
         self._impl = impl
         self._number = next(_numbers)
         runtime = runtime_of(impl)
+        if not hasattr(runtime, "cudaUserObjectCreate"):
+            # Nothing else tells when a template is destroyed, and that is no fault of the class.
+            raise HarnessError(f"{runtime.__name__} has no cudaUserObjectCreate, which this test needs")
         destroy = runtime.cudaHostFn_t(init_value=ctypes.cast(_note, ctypes.c_void_p).value)
         alone = runtime.cudaUserObjectFlags.cudaUserObjectNoDestructorSync
         (self._handle,) = runtime_call(impl, "cudaUserObjectCreate", self._number, destroy, 1, int(alone))
