@@ -190,4 +190,5 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
     merged: Record = merge(paths, tmp_path / "all.jsonl")
     took = time.process_time() - begun
     assert len(merged.results) == 100_000
-    assert took < 10, took
+    # A busy machine was seen to take 8 s.
+    assert took < 30, took
