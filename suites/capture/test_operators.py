@@ -44,15 +44,16 @@ def _out(at: Arguments) -> Sequence[torch.Tensor]:
 
 
 def _growing_out(at: Arguments) -> Sequence[torch.Tensor]:
-    made = at.x.new_empty(0)
-    return (torch.add(at.x, at.y, out=made), made)
+    made, largest = at.x.new_empty(0), at.x.new_empty(0)
+    return torch.add(at.x, at.y, out=made), made, torch.amax(at.x, dim=(0, 1), out=largest)
 
 
 def _resized(at: Arguments) -> Sequence[torch.Tensor]:
-    less, more = at.x + at.y, at.x * at.y
+    less, more, counts = at.x + at.y, at.x * at.y, at.x.to(torch.int64)
     less.resize_(2, 4)
-    more.resize_(5, 5)[3:].fill_(4.0)
-    return less, more
+    for grown in (more, counts):
+        grown.resize_(5, 5)[3:].fill_(4)
+    return less, more, counts
 
 
 def _copy(at: Arguments) -> Sequence[torch.Tensor]:
