@@ -26,6 +26,19 @@ def test_forbidden_call(impl: Adapter, spoiler: Spoiler) -> None:
     )
 
 
+@requirement("failed-capture.forbidden-call-reported", "error-modes.documented-modes-accepted")
+@pytest.mark.parametrize("mode", ["thread_local", "relaxed"])
+@basic
+def test_forbidden_call_in_another_mode(impl: Adapter, spoiler: Spoiler, mode: str) -> None:
+    """No mode permits to wait inside a capture for what the capture holds."""
+    outcome = spoil(impl, spoiler, Affine(impl).body, mode=mode)
+    expect(
+        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+        "a host read or a synchronisation inside a capture raises a RuntimeError in every mode",
+        str(outcome),
+    )
+
+
 #: What the host has to learn from the device before it knows the size of the result.
 SIZED_BY_VALUES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "nonzero": torch.nonzero,
