@@ -95,12 +95,12 @@ class Results:
     Attributes:
         totals: for each module, how many mutants there are, and how many of them can be run.
         by_id: the latest result of each mutant.
-        environment: of the last run.
+        environments: of the run that each result comes from, by the mutant's id.
     """
 
     totals: Mapping[str, Mapping[str, int]]
     by_id: Mapping[str, Result]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, files: Iterable[Path]) -> Results:
@@ -108,15 +108,16 @@ class Results:
         totals: dict[str, Mapping[str, int]] = {}
         by_id: dict[str, Result] = {}
         environment: Mapping[str, str] = {}
+        environments: dict[str, Mapping[str, str]] = {}
         for file in files:
             for values in _lines(file):
                 if "totals" in values:
                     totals |= values["totals"]
-                    environment = values.get("environment", environment)
+                    environment = values.get("environment", {})
                 else:
                     result = Result.from_dict(values)
-                    by_id[result.id] = result
-        return cls(totals, by_id, environment)
+                    by_id[result.id], environments[result.id] = result, environment
+        return cls(totals, by_id, environments)
 
     def of(self, plan: Plan) -> Results:
         """Those of the mutants of `plan`, where the lines of a module that has changed since are `plan`'s."""
@@ -124,7 +125,9 @@ class Results:
         for mutant in plan.mutants:
             if mutant.id in self.by_id:
                 found[mutant.id] = replace(self.by_id[mutant.id], line=mutant.line)
-        return Results(plan.totals(), found, self.environment)
+        return Results(
+            plan.totals(), found, {identity: told for identity, told in self.environments.items() if identity in found}
+        )
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
