@@ -47,10 +47,10 @@ def cudaGraphRetainUserObject(graph: Any, object: Any, count: int, flags: int) -
     """Give a template ``count`` references: new ones, or with cudaGraphUserObjectMove the caller's."""
     if int(flags) & ~_MOVE:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    template, item = find_template(graph), find_user_object(object)
+    template, item, number = find_template(graph), find_user_object(object), _counted(count)
     if int(flags):
-        give_back(owned_by_user, item, _counted(count))
-    template.references[item] += _counted(count)
+        give_back(owned_by_user, item, number)
+    template.references[item] += number
 
 
 @api()

@@ -27,7 +27,7 @@ def render(template: Template, flags: int = 0) -> str:
     while waiting:
         graph = waiting.pop(0)
         clusters.append(_cluster(graph, flags))
-        waiting += [node.payload.template for node in graph.nodes.values() if isinstance(node.payload, Child)]
+        waiting += graph.children()
     return "digraph dot {\n" + "".join(clusters) + "}\n"
 
 

@@ -60,8 +60,7 @@ def freeze(template: Template) -> tuple[FrozenNode, ...]:
 
 def user_objects(template: Template) -> tuple[UserObject, ...]:
     """What the template and those inside its child graph nodes keep alive."""
-    inner = [node.payload.template for node in template.nodes.values() if isinstance(node.payload, Child)]
-    return (*template.references, *(item for each in inner for item in user_objects(each)))
+    return (*template.references, *(item for child in template.children() for item in user_objects(child)))
 
 
 def kind_of(payload: Payload) -> Hashable:

@@ -159,6 +159,10 @@ class Template:
     def roots(self) -> list[Node]:
         return [node for node in self.nodes.values() if not node.dependencies]
 
+    def children(self) -> list["Template"]:
+        """The templates inside its child graph nodes."""
+        return [node.payload.template for node in self.nodes.values() if isinstance(node.payload, Child)]
+
     def clone(self, *, embedded: bool = False) -> "Template":
         """An independent copy, child graphs included."""
         copy = Template(embedded=embedded)
