@@ -130,7 +130,7 @@ class Registry:
 # -- claiming ---------------------------------------------------------------------------------------------------------
 
 
-def requirement(*identities: str) -> Callable[[_Test], _Test]:
+def requirement(*identities: str) -> pytest.MarkDecorator:
     """State the requirements that a test decides: ``@requirement("pools.shared-token")``.
 
     Raises:
@@ -138,7 +138,7 @@ def requirement(*identities: str) -> Callable[[_Test], _Test]:
     """
     if not identities or not all(isinstance(identity, str) for identity in identities):
         raise TypeError('requirement takes ids: @requirement("area.slug")')
-    mark: Callable[[_Test], _Test] = getattr(pytest.mark, MARKER)(*identities)
+    mark: pytest.MarkDecorator = getattr(pytest.mark, MARKER)(*identities)
     return mark
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
-from conformance.registry import MARKER
+from conformance.registry import requirement
 from suites.common import capture_between
 from suites.debug_dump.dot import Drawing, NotDot, read
 
@@ -62,7 +62,7 @@ def row_of_operators(impl: Adapter, count: int = OPERATORS) -> Callable[[], None
 
 def row_or_fork(joined: str) -> pytest.MarkDecorator:
     """Run a test on a row of operators and on a fork; the latter also decides the requirement `joined`."""
-    mark = getattr(pytest.mark, MARKER)(joined)
+    mark = requirement(joined)
     return pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=mark)])
 
 

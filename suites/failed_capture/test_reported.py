@@ -11,18 +11,22 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.registry import requirement
-from suites.failed_capture.programs import Affine, Spoiler, basic, forking, in_words, spoil
+from suites.failed_capture.programs import Affine, Attempt, Spoiler, basic, forking, in_words, spoil
+
+
+def expect_reported(outcome: Attempt, promise: str) -> None:
+    """Reject unless the disturbing call, or at the latest the end of the capture, raised a RuntimeError."""
+    told = isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError)
+    expect(told, promise, str(outcome))
 
 
 @requirement("failed-capture.forbidden-call-reported")
 @basic
 def test_forbidden_call(impl: Adapter, spoiler: Spoiler) -> None:
     """Reading a value that does not exist yet, or waiting for work that does not run, raises."""
-    outcome = spoil(impl, spoiler, Affine(impl).body)
-    expect(
-        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+    expect_reported(
+        spoil(impl, spoiler, Affine(impl).body),
         "a host read or a synchronisation inside a capture raises a RuntimeError, there or at capture_end",
-        str(outcome),
     )
 
 
@@ -31,11 +35,9 @@ def test_forbidden_call(impl: Adapter, spoiler: Spoiler) -> None:
 @basic
 def test_forbidden_call_in_another_mode(impl: Adapter, spoiler: Spoiler, mode: str) -> None:
     """No mode permits to wait inside a capture for what the capture holds."""
-    outcome = spoil(impl, spoiler, Affine(impl).body, mode=mode)
-    expect(
-        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+    expect_reported(
+        spoil(impl, spoiler, Affine(impl).body, mode=mode),
         "a host read or a synchronisation inside a capture raises a RuntimeError in every mode",
-        str(outcome),
     )
 
 
@@ -56,11 +58,9 @@ def test_size_that_depends_on_values(impl: Adapter, operator: str) -> None:
         x = impl.tensor(torch.arange(10.0))
         return lambda: SIZED_BY_VALUES[operator](x)
 
-    outcome = spoil(impl, reads, Affine(impl).body)
-    expect(
-        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+    expect_reported(
+        spoil(impl, reads, Affine(impl).body),
         "a size that depends on values is read on the host, so it raises a RuntimeError, there or at capture_end",
-        str(outcome),
     )
 
 
@@ -68,11 +68,9 @@ def test_size_that_depends_on_values(impl: Adapter, operator: str) -> None:
 @forking
 def test_fork(impl: Adapter, spoiler: Spoiler) -> None:
     """A fork that never joins, or a wait for what is no part of the capture, raises."""
-    outcome = spoil(impl, spoiler, Affine(impl).body)
-    expect(
-        isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError),
+    expect_reported(
+        spoil(impl, spoiler, Affine(impl).body),
         "forked work that never joins, or a wait for work outside the capture, raises a RuntimeError by capture_end",
-        str(outcome),
     )
 
 

@@ -11,7 +11,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import MARKER
+from conformance.registry import requirement
 from suites.common import captured, replay
 
 #: States of a graph that holds a capture, by readable name.
@@ -79,13 +79,13 @@ def each_mode(kept: str) -> pytest.MarkDecorator:
     """
     return pytest.mark.parametrize(
         "keep_graph",
-        [pytest.param(None, id="not-kept"), pytest.param(True, id="kept", marks=getattr(pytest.mark, MARKER)(kept))],
+        [pytest.param(None, id="not-kept"), pytest.param(True, id="kept", marks=requirement(kept))],
     )
 
 
 def each_state(kept: str, states: tuple[str, ...] = HELD_STATES) -> pytest.MarkDecorator:
     """Run a test on a graph in each of `states`; those that need keep_graph=True also decide `kept`."""
-    mark = getattr(pytest.mark, MARKER)(kept)
+    mark = requirement(kept)
     return pytest.mark.parametrize(
         "state", [pytest.param(state, marks=() if state == "executable-only" else (mark,)) for state in states]
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import MARKER, requirement
+from conformance.registry import requirement
 from suites.common import capture_into, replay
 from suites.keep_graph.programs import Counter, graph_in_state
 from suites.raw_handles.kept import Kept
@@ -24,7 +24,7 @@ ENDS = {
     "deletion": "reset.deletion-destroys-graph",
 }
 each_end = pytest.mark.parametrize(
-    "end", [pytest.param(end, marks=getattr(pytest.mark, MARKER)(decided)) for end, decided in ENDS.items()]
+    "end", [pytest.param(end, marks=requirement(decided)) for end, decided in ENDS.items()]
 )
 
 
