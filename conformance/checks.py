@@ -55,6 +55,8 @@ def expect_equal(impl: Adapter, tensor: torch.Tensor, expected: Any, promise: st
         wanted = wanted.expand_as(seen)
     if seen.shape != wanted.shape:
         fail(promise, f"shape {tuple(seen.shape)} where {tuple(wanted.shape)} was expected")
+    if torch.equal(seen, wanted):  # one operator where the rest takes many, each of which a slow device may record
+        return
     may_be_nan = seen.is_floating_point() or seen.is_complex()
     same = (seen == wanted) | (seen.isnan() & wanted.isnan()) if may_be_nan else seen == wanted
     if bool(same.all()):

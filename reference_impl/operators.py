@@ -6,13 +6,12 @@ Nothing here knows of graphs or streams.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch._library.custom_ops import OPDEFS
 from torch._ops import OpOverload
-from torch.utils import _pytree as pytree
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -99,12 +98,33 @@ def written_tensors(func: OpOverload, args: Args, kwargs: Kwargs) -> list[torch.
         kwargs[name] if name in kwargs else args[index] if index < len(args) else None
         for index, name in written_arguments(func)
     )
-    return [leaf for leaf in pytree.tree_leaves(list(values)) if isinstance(leaf, torch.Tensor)]
+    return list(_tensors(values))
 
 
 def tensors_of(args: Args, kwargs: Kwargs) -> Iterator[torch.Tensor]:
     """Every tensor of a call, lists and keyword arguments included."""
-    return (leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
+    yield from _tensors(args)
+    yield from _tensors(kwargs.values())
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif type(value) in _LISTS:
+            yield from _tensors(value)
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """`value`, an operator's argument or result, with `change` applied to it, or to what a list or tuple has in it.
+
+    Operators know no other nesting, and torch's own tree functions take several times as long.
+    """
+    kind = type(value)
+    return kind([mapped(change, each) for each in value]) if kind in _LISTS else change(value)
+
+
+_LISTS = (list, tuple)
 
 
 # -- outputs without running ----------------------------------------------------------------------------------------
@@ -146,7 +166,8 @@ def _describe(
             return None
         return leaf
 
-    args, kwargs = pytree.tree_map(replace, (args, dict(kwargs)))
+    args = mapped(replace, args)
+    kwargs = {name: mapped(replace, value) for name, value in kwargs.items()}
     if stand_in is _on_meta and _position(func, "device") is not None:
         kwargs = {**kwargs, "device": torch.device("meta")}
         if kwargs.get("pin_memory"):
@@ -233,8 +254,7 @@ def fresh_tensors(fresh: Sequence[bool], result: Any) -> list[torch.Tensor]:
         result: what the operator returned: nothing, one result, or a tuple of several.
     """
     results = result if len(fresh) > 1 else (result,) * len(fresh)
-    leaves = pytree.tree_leaves([value for value, is_new in zip(results, fresh, strict=True) if is_new])
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    return list(_tensors(value for value, is_new in zip(results, fresh, strict=True) if is_new))
 
 
 def _rerun_and_copy(

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import torch
 from torch._ops import OpOverload
-from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl import operators
@@ -162,7 +161,7 @@ class _Recording:
                 new[id(leaf)] = self._empty_like(leaf, storages)
             return new[id(leaf)]
 
-        result = pytree.tree_map(real, described)
+        result = operators.mapped(real, described)
         fresh = operators.fresh_tensors(operators.fresh_results(self._func), described)
         return result, [new[id(leaf)] for leaf in fresh]
 
@@ -173,7 +172,8 @@ class _Recording:
         return alias_of(described, storages[storage._cdata])
 
     def _launch(self, outputs: list[torch.Tensor]) -> None:
-        args, kwargs = pytree.tree_map_only(torch.Tensor, self._alias, (self._args, self._kwargs))
+        args = operators.mapped(self._held, self._args)
+        kwargs = {name: operators.mapped(self._held, value) for name, value in self._kwargs.items()}
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
         self._sink.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run))
 
@@ -182,6 +182,9 @@ class _Recording:
             return None
         generator = operators.argument(self._func, self._args, self._kwargs, "generator")
         return ("generator", None if generator is None else id(generator))
+
+    def _held(self, leaf: Any) -> Any:
+        return self._alias(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
     def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same memory that a node may hold: it keeps no tensor of the user's alive."""
