@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import os
 import signal
 import sys
@@ -53,13 +55,46 @@ _HARMLESS_VARIABLES = ("PYTEST_", "KINETO_", "TORCH", "TRITON_", "CUDA_MODULE_LO
 
 
 @dataclass(frozen=True)
+class _Setting:
+    """One that a whole process, or its main thread, goes by."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+_OF_PYTHON = (
+    _Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    _Setting("the garbage collector's switch", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+)
+
+
+def _settings() -> tuple[_Setting, ...]:
+    torch = sys.modules.get("torch")
+    return _OF_PYTHON if torch is None else _OF_PYTHON + _of_torch(torch)
+
+
+@functools.cache
+def _of_torch(torch: ModuleType) -> tuple[_Setting, ...]:
+    return (
+        _Setting("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
+        _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+        _Setting(
+            "torch's switch for deterministic algorithms",
+            torch.are_deterministic_algorithms_enabled,
+            torch.use_deterministic_algorithms,
+        ),
+    )
+
+
+@dataclass(frozen=True)
 class ProcessState:
     """A process as it was at one moment."""
 
     folder: str
     variables: Mapping[str, str]
     handlers: Mapping[int, Any]
-    recursion_limit: int
+    settings: Mapping[str, Any]
     threads: frozenset[threading.Thread]
     judges: tuple[Mapping[str, Any], ...]
 
@@ -69,7 +104,7 @@ class ProcessState:
             folder=_folder(),
             variables=dict(os.environ),
             handlers=_handlers(),
-            recursion_limit=sys.getrecursionlimit(),
+            settings={setting.name: setting.read() for setting in _settings()},
             threads=frozenset(threading.enumerate()),
             judges=tuple(dict(vars(judge)) for judge in _JUDGES),
         )
@@ -84,7 +119,7 @@ class ProcessState:
             self._folder_back,
             self._variables_back,
             self._handlers_back,
-            self._limit_back,
+            self._settings_back,
             self._threads_gone,
         )
         return [change for check in checks for change in check()]
@@ -131,12 +166,16 @@ class ProcessState:
                 signal.signal(number, before)
         return found
 
-    def _limit_back(self) -> list[str]:
-        now = sys.getrecursionlimit()
-        if now == self.recursion_limit:
-            return []
-        sys.setrecursionlimit(self.recursion_limit)
-        return [f"the recursion limit was changed to {now}"]
+    def _settings_back(self) -> list[str]:
+        found = []
+        for setting in _settings():
+            now = setting.read()
+            # What a library that was loaded meanwhile has begun with is not known.
+            before = self.settings.get(setting.name, now)
+            if now != before:
+                setting.write(before)
+                found.append(f"{setting.name} was changed to {now}")
+        return found
 
     def _threads_gone(self) -> list[str]:
         # A daemon thread promises not to be in the way; libraries start theirs at any first use.

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import ctypes
 import faulthandler
+import gc
 import os
 import re
 import signal
@@ -14,6 +15,8 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
+
+import torch
 
 LIBC = ctypes.CDLL(None)
 FOREVER = 10**6
@@ -142,6 +145,8 @@ IN_REPLAY: dict[str, Callable[[], Any]] = {
     "changed-handler": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     "changed-environment": lambda: os.environ.update(HOME="/nowhere"),
     "changed-recursion-limit": lambda: sys.setrecursionlimit(500),
+    "stopped-collector": gc.disable,
+    "changed-grad-mode": lambda: torch.set_grad_enabled(False),
     "replaced-judges": replace_judges,
     "broken-runner": break_runner,
 }
