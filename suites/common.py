@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torch.utils._python_dispatch import TorchDispatchMode
+
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
 
@@ -61,3 +63,15 @@ def warm_up(impl: Adapter, body: Callable[[], Any], times: int = 2) -> None:
         for _ in range(times):
             body()
     impl.synchronize()
+
+
+class OperatorCount(TorchDispatchMode):
+    """A mode such as a program may put on: counts the operators that are called inside."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.operators = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.operators += 1
+        return func(*args, **(kwargs or {}))

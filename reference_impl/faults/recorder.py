@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +14,8 @@ import torch
 from reference_impl import operators, recorder
 from reference_impl.faults.fault import Countdown, Faults, replaced
 from reference_impl.recorder import _Recording
+from reference_impl.software import scheduler
+from reference_impl.software_device import SoftwareDevice
 from reference_impl.software_sinks import SoftwareCapture
 
 FAULTS = Faults("recorder")
@@ -37,7 +41,7 @@ def _nothing() -> None:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    return list(operators.tensors_of((value,), {}))
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def _named(func: Any, *names: str) -> bool:
@@ -432,6 +436,28 @@ def second_capture_is_empty() -> AbstractContextManager[Any]:
         return launch
 
     return replaced(SoftwareCapture, "launch", wrap)
+
+
+# -- who sees operators, and when -------------------------------------------------------------------------------------
+
+
+@FAULTS.patch("capture.other-threads")
+def work_of_other_threads_is_not_captured() -> AbstractContextManager[Any]:
+    """Operators are recorded in the main thread only: those of another one run at once, whatever its stream."""
+
+    def wrap(original: Any) -> Any:
+        def sink(self: SoftwareDevice) -> Any:
+            return original(self) if threading.current_thread() is threading.main_thread() else self._session
+
+        return sink
+
+    return replaced(SoftwareDevice, "_sink", wrap)
+
+
+@FAULTS.patch("capture.host-work-once", implementation="reference.asynchronous")
+def replays_call_operators() -> AbstractContextManager[Any]:
+    """A node calls its operator as a program does, through every mode that the program has put on meanwhile."""
+    return replaced(scheduler.policy, "surround", lambda _: contextlib.nullcontext)
 
 
 # -- the user's memory ------------------------------------------------------------------------------------------------

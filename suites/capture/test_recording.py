@@ -11,7 +11,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.registry import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by, ramp
-from suites.common import captured, replay, side_stream
+from suites.common import OperatorCount, captured, replay, side_stream
 
 NOTHING_RUNS = "captured work does not run before a replay"
 
@@ -132,6 +132,21 @@ def test_host_code_runs_once(impl: Adapter, way: str) -> None:
     replay(impl, graph, times=3)
     expect(calls == [0], "a replay runs no host code", f"{len(calls) - 1} further runs of the body in 3 replays")
     expect_equal(impl, x, 3.0, "each replay repeats the device work")
+
+
+@requirement("capture.host-work-once")
+def test_a_replay_calls_no_operator(impl: Adapter) -> None:
+    """A mode that the program puts on around a replay sees no operator: calling those is the host's work."""
+    x = impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: x.add_(1.0).mul_(2.0))
+    impl.synchronize()
+    count = OperatorCount()
+    with count:
+        graph.replay()
+        impl.synchronize()
+    promise = "a replay repeats the device work, and calls no operator"
+    expect(count.operators == 0, promise, f"a mode around a replay saw {count.operators}")
+    expect_equal(impl, x, 2.0, "each replay repeats the device work")
 
 
 @requirement("capture.host-work-once")

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.registry import requirement
-from suites.common import capture_between, side_stream
+from suites.common import OperatorCount, capture_between, side_stream
 from suites.failed_capture.programs import caught
 from suites.liveness.programs import SIZE
 
 WAYS = ("ended", "ended-and-replayed", "reset", "deletion")
-
-
-class Seen(TorchDispatchMode):
-    """A mode of the program's own: counts operators."""
-
-    operators = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.operators += 1
-        return func(*args, **(kwargs or {}))
 
 
 def checked_capture(impl: Adapter, way: str, source: torch.Tensor) -> None:
@@ -53,7 +41,7 @@ def checked_capture(impl: Adapter, way: str, source: torch.Tensor) -> None:
 def test_own_mode_ends_where_the_program_ends_it(impl: Adapter, way: str) -> None:
     """A mode around a checked capture sees the operators inside its block and none behind it."""
     source = impl.full(SIZE, 1.0)
-    seen = Seen()  # type: ignore[no-untyped-call]
+    seen = OperatorCount()
     with seen:
         checked_capture(impl, way, source)
     inside = seen.operators

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, expect_equal
 from conformance.registry import requirement
 from suites.common import capture_into, captured, replay
 from suites.pools.programs import capture_chain, chain, settle, usage, usage_since
@@ -121,6 +121,32 @@ def test_memory_does_not_grow_over_many_graphs(impl: Adapter, how: str) -> None:
     promise = "capturing and discarding graphs in a loop does not grow memory"
     expect(after[0] == before[0], promise, f"allocated bytes {before[0]} after one capture, {after[0]} after 21")
     expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} after one capture, {after[1]} after 21")
+
+
+@requirement("pools.no-growth-over-graphs")
+def test_a_pool_does_not_grow_over_graphs_of_two_kinds(impl: Adapter) -> None:
+    """By turns a graph makes two tensors, or one of their size together, in a pool that another graph keeps alive."""
+    source, whole = impl.full(SIZE, 1.0), impl.full(2 * SIZE, 1.0)
+    pool = impl.graph_pool_handle()
+    keeper, kept = capture_chain(impl, source, 1, pool=pool)
+
+    def two_graphs() -> None:
+        for body in (lambda: (source + 1, source + 2), lambda: whole + 3):
+            graph, out = captured(impl, body, pool=pool)
+            replay(impl, graph)
+            del out
+            graph.reset()
+
+    two_graphs()
+    before = usage(impl)
+    for _ in range(20):
+        two_graphs()
+    after = usage_since(impl, before)
+    promise = "capturing and discarding graphs in a pool that lives on does not grow memory"
+    expect(after[0] == before[0], promise, f"allocated bytes {before[0]} after two graphs, {after[0]} after 42")
+    expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} after two graphs, {after[1]} after 42")
+    replay(impl, keeper)
+    expect_equal(impl, kept, 2.0, "the graph that keeps the pool alive replays as before")
 
 
 @requirement("pools.replay-allocates-nothing")
