@@ -44,8 +44,10 @@ def _out(at: Arguments) -> Sequence[torch.Tensor]:
 
 
 def _growing_out(at: Arguments) -> Sequence[torch.Tensor]:
-    made, largest = at.x.new_empty(0), at.x.new_empty(0)
-    return torch.add(at.x, at.y, out=made), made, torch.amax(at.x, dim=(0, 1), out=largest)
+    made, largest, smallest = (at.x.new_empty(0) for _ in range(3))
+    torch.amin(at.y, dim=(0, 1), out=smallest)
+    # What was only needed in between is as good as any temporary: the graph goes on using its memory.
+    return torch.add(at.x, at.y, out=made), made, torch.amax(at.x, dim=(0, 1), out=largest), smallest + 1.0
 
 
 def _resized(at: Arguments) -> Sequence[torch.Tensor]:
@@ -94,6 +96,11 @@ def _foreach_in_place(at: Arguments) -> Sequence[torch.Tensor]:
     return ()
 
 
+def _single_bytes(at: Arguments) -> Sequence[torch.Tensor]:
+    above, all_above = (at.x > at.y).any(), (at.x > at.y).all()
+    return above, all_above, above.logical_xor(all_above), at.x.sum() > 0.0
+
+
 PROGRAMS: dict[str, Program] = {
     "functional": lambda at: (at.x * 2.0 + at.y, at.x * at.y[:1], at.x > at.y),
     "in-place": _in_place,
@@ -105,6 +112,7 @@ PROGRAMS: dict[str, Program] = {
     "cast": lambda at: (at.x.to(torch.int32), at.x.to(torch.float16) + at.y.to(torch.float16)),
     "masked": _masked,
     "reduction": lambda at: (at.x.sum(), at.y.sum(dim=1), at.x.amax(dim=0), at.y.cumsum(dim=1)),
+    "single-bytes": _single_bytes,
     "multi-output": lambda at: (*torch.max(at.x, dim=1), *torch.aminmax(at.y, dim=0)),
     "sort": lambda at: tuple(torch.sort(at.x, dim=1)),
     "indexed": _indexed,

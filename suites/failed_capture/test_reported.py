@@ -11,7 +11,7 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.registry import requirement
-from suites.failed_capture.programs import Affine, Attempt, Spoiler, basic, forking, in_words, spoil
+from suites.failed_capture.programs import Affine, Attempt, Spoiler, basic, forking, host_read, in_words, spoil
 
 
 def expect_reported(outcome: Attempt, promise: str) -> None:
@@ -98,5 +98,17 @@ def test_end_raises(impl: Adapter, spoiler: Spoiler) -> None:
     expect(
         isinstance(outcome.ending, RuntimeError),
         "capture_end raises a RuntimeError after a call that a capture prohibits",
+        str(outcome),
+    )
+
+
+@requirement("failed-capture.end-raises", "error-modes.documented-modes-accepted")
+@pytest.mark.parametrize("mode", ["thread_local", "relaxed"])
+def test_end_raises_in_another_mode(impl: Adapter, mode: str) -> None:
+    """A host read waits for the capturing stream, which no mode permits: the capture is invalid."""
+    outcome = spoil(impl, host_read, Affine(impl).body, mode=mode)
+    expect(
+        isinstance(outcome.ending, RuntimeError),
+        "capture_end raises a RuntimeError after a host read inside the capture, in every mode",
         str(outcome),
     )

@@ -26,6 +26,7 @@ from conformance.selfcheck.running import Job, run
 from conformance.subjects import environment
 from conformance.verdicts import Verdict
 from reference_impl import chosen_device
+from reference_impl.software import scheduler
 from tests.mutants.code_trees import Live, differing, outermost, tree
 from tests.mutants.plan import ROOT, Mutant, Plan, PlanError
 from tests.mutants.reach import Reach, learn
@@ -291,6 +292,7 @@ class _Runner:
 def _forget_device() -> None:
     """Let the first test make the device, as the making of one may have been changed."""
     chosen_device._chosen = None
+    scheduler.policy.surround = contextlib.nullcontext  # as before any device was made
 
 
 @contextlib.contextmanager
