@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
@@ -168,15 +169,24 @@ def test_replays_allocate_nothing(impl: Adapter) -> None:
     )
 
 
+OUTPUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "many-elements": lambda source: chain(source, 3),
+    "one-byte": lambda source: (source > 0).any(),
+    "grown": lambda source: torch.amax(source, dim=0, out=source.new_empty(0)),
+}
+
+
 @requirement("pools.live-output-counted")
-def test_an_output_that_outlives_its_graph_is_counted(impl: Adapter) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_an_output_that_outlives_its_graph_is_counted(impl: Adapter, output: str) -> None:
     """The output's bytes are allocated until it is dropped, and not after."""
     source = impl.full(SIZE, 1.0)
-    warm, _ = capture_chain(impl, source, 3)
+    body = OUTPUTS[output]
+    warm, _ = captured(impl, lambda: body(source))
     warm.reset()
     del warm, _
     before = usage(impl)
-    graph, out = capture_chain(impl, source, 3)
+    graph, out = captured(impl, lambda: body(source))
     replay(impl, graph)
     graph.reset()
     settle(impl)
