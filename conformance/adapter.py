@@ -8,9 +8,8 @@ through nothing else, so that a requirement is written once and decided for ever
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
-import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -311,7 +310,7 @@ class ModuleAdapter(Adapter):
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.runtime = runtime
-        self._streams: deque[weakref.ref[Any]] = deque(maxlen=_STREAMS_IN_A_POOL)
+        self._streams: list[Any] = []
         import torch
 
         self._device = torch.device(device)
@@ -359,17 +358,20 @@ class ModuleAdapter(Adapter):
 
     def new_stream(self) -> Stream:
         """A stream that nothing else uses: backends hand the few of a pool out in turn, those still in use as well."""
-        taken = [stream for reference in self._streams if (stream := reference()) is not None]
+        self._streams = _held_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
         # What a capture that names no stream runs on; torch keeps it there, and so do those who took its class over.
-        taken.append(getattr(getattr(self.module, "graph", None), "default_capture_stream", None))
+        taken = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
         made = self.module.Stream()
         for _ in range(_STREAMS_IN_A_POOL):
             if made not in taken:
                 break
             made = self.module.Stream()
-        with contextlib.suppress(TypeError):  # a class without weak references
-            self._streams.append(weakref.ref(made))
+        self._streams.append(made)
         return made  # type: ignore[no-any-return]
+
+    def recover(self) -> str | None:
+        self._streams = _held_elsewhere(self._streams)
+        return super().recover()
 
     def new_event(self) -> Event:
         return self.module.Event()  # type: ignore[no-any-return]
@@ -400,6 +402,23 @@ class ModuleAdapter(Adapter):
 
     def manual_seed(self, seed: int) -> None:
         self.module.manual_seed(seed)
+
+
+def _references(things: Sequence[Any]) -> list[int]:
+    return [sys.getrefcount(thing) for thing in things]
+
+
+#: What `_references` counts for a thing that nobody but the given list holds.
+(_ALONE,) = _references([object()])
+
+
+def _held_elsewhere(things: Sequence[Any]) -> list[Any]:
+    """Those of `things` that somebody besides this list still holds.
+
+    Weak references would say so too, but torch 2.11 does not clear those to its streams, and crashes when one that
+    outlived its stream is asked.
+    """
+    return [thing for thing, count in zip(things, _references(things), strict=True) if count > _ALONE]
 
 
 def in_thread(call: Callable[[], Any]) -> Any:

@@ -172,7 +172,7 @@ def test_a_new_stream_is_none_that_is_in_use() -> None:
     """The module hands the streams of a pool out in turn."""
     turns = itertools.cycle(range(5))
 
-    @dataclasses.dataclass
+    @dataclasses.dataclass(slots=True)  # and so without weak references, of which torch's are not safe
     class Stream:
         number: int = dataclasses.field(default_factory=lambda: next(turns))
 
