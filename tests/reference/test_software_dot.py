@@ -53,6 +53,15 @@ def test_child_graphs_and_parameters(tmp_path: Path) -> None:
     assert f"0x{address:016X}" in write(outer, tmp_path / "graph.dot", int(only))
 
 
+def test_every_child_graph_is_drawn(tmp_path: Path) -> None:
+    outer, middle, inner = (ok(rt.cudaGraphCreate(0)) for _ in range(3))
+    empty(inner)
+    ok(rt.cudaGraphAddChildGraphNode(middle, None, 0, inner))
+    for child in (middle, inner):
+        ok(rt.cudaGraphAddChildGraphNode(outer, None, 0, child))
+    assert write(outer, tmp_path / "graph.dot").count("subgraph cluster_") == 4
+
+
 def test_path_that_cannot_be_written(tmp_path: Path) -> None:
     template = ok(rt.cudaGraphCreate(0))
     path = str(tmp_path / "missing" / "graph.dot").encode()

@@ -63,6 +63,16 @@ def test_a_template_may_give_it_back() -> None:
     assert destroyed == [7]
 
 
+def test_references_given_one_after_the_other_add_up() -> None:
+    graph = template()
+    item = kept_by(graph)
+    assert code(rt.cudaGraphRetainUserObject(graph, item, 1, 0)) == E.cudaSuccess
+    assert code(rt.cudaGraphReleaseUserObject(graph, item, 1)) == E.cudaSuccess
+    assert destroyed == []
+    assert code(rt.cudaGraphReleaseUserObject(graph, item, 1)) == E.cudaSuccess
+    assert destroyed == [7]
+
+
 @pytest.mark.parametrize("last", ["template", "clone", "executable"])
 def test_copies_have_references_of_their_own(last: str) -> None:
     graph = template()
