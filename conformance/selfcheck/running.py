@@ -101,7 +101,8 @@ def run(
     names = list(dict.fromkeys([*(job.implementation for job in jobs), *implementations]))
     plugin = _Runner(jobs, processes, collected)
     words = ["-p", _plugin(), "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
-    words += ["-p", "no:faulthandler", "-q", "--capture=no", f"--impl={','.join(names)}", str(suites)]
+    words += ["-p", "no:logging", "-p", "no:faulthandler", "-q", "--capture=no"]  # nobody reads what is logged
+    words += [f"--impl={','.join(names)}", str(suites)]
     words += [] if explore is None else [f"--explore={explore}", f"--examples={examples}"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
