@@ -309,7 +309,7 @@ class Executor:
         case = self.cases[item.nodeid]
         adapter, spec = self.adapters[case.implementation], self.specs[case.implementation]
         try:
-            return write(item, adapter, spec, case.requirements, seen, error)
+            return write(item, adapter, spec, case.requirements, seen, error, draws=case.draws)
         except Exception as trouble:  # a failure without a script is still the failure to be told
             warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
             return None

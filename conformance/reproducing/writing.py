@@ -35,6 +35,8 @@ def write(
     requirements: Sequence[Requirement],
     seen: str,
     error: BaseException | None,
+    *,
+    draws: bool,
 ) -> str | None:
     """The script for a failed test, or ``None`` when it cannot be told from the kit.
 
@@ -45,11 +47,12 @@ def write(
         requirements: what the test decides.
         seen: the failure's message.
         error: what the test raised.
+        draws: whether it draws examples, so that its source alone does not say what it did.
     """
     start = beginning(adapter, spec)
-    if start is None:
-        return None
     steps = None if error is None else steps_of(error)
+    if start is None or (draws and steps is None):
+        return None
     try:
         copied, body = _of_steps(steps) if steps is not None else _of_source(item)
     except (_Unwritable, KeyError, OSError, SyntaxError):

@@ -13,7 +13,7 @@ from reference_impl import debugging
 from reference_impl.allocator import core as allocator
 from reference_impl.allocator import new_pool_id
 from reference_impl.context import CaptureContext
-from reference_impl.core import GraphCore
+from reference_impl.core import GraphCore, _Holdings
 from reference_impl.faults.fault import replaced, together
 from reference_impl.hooks import Hooks
 from reference_impl.software import executables, scheduler
@@ -109,14 +109,30 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
 
         return begin_pool
 
-    def release(original: Any) -> Any:
-        def release_pool(self: SoftwareDevice, pool: Any) -> None:
-            original(self, pool)
-            if self.allocator.use_count(pool) == 0:
-                for key in [key for key in hidden if key[0] == pool]:
-                    self.allocator.release_pool(hidden.pop(key))
+    def let_go(holds: Any) -> None:
+        own = hidden.pop(vars(holds).pop("key", None), None)
+        if own is not None:
+            holds.device.allocator.release_pool(own)
 
-        return release_pool
+    def graph_begins(original: Any) -> Any:
+        def begin(self: GraphCore, *arguments: Any, **settings: Any) -> None:
+            before = dict(captures)
+            try:
+                original(self, *arguments, **settings)
+            finally:
+                for key in captures.items() - before.items():
+                    vars(self._holds)["key"] = key
+                if not self._holds.pools:  # refused
+                    let_go(self._holds)
+
+        return begin
+
+    def release(original: Any) -> Any:
+        def release_pools(self: _Holdings) -> None:
+            original(self)
+            let_go(self)
+
+        return release_pools
 
     def ranges(original: Any) -> Any:
         def pool_ranges(self: SoftwareDevice, pools: Any) -> Any:
@@ -138,7 +154,8 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
     return together(
         replaced(SoftwareDevice, "storage", storage),
         replaced(SoftwareDevice, "begin_pool", begin),
-        replaced(SoftwareDevice, "release_pool", release),
+        replaced(GraphCore, "_begin", graph_begins),
+        replaced(_Holdings, "release_pools", release),
         replaced(SoftwareDevice, "pool_ranges", ranges),
         replaced(reference_impl, "make_graphed_callables", make),
     )
