@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from conformance import executing, fixtures, recording, session  # noqa: F401 - before pytester takes stock of modules
+# Before pytester takes stock of modules: a session in this process forgets what it imported, and torch loads only once.
+from conformance import examples, executing, fixtures, recording, session  # noqa: F401
 from conformance.verdicts import RunVerdict, Verdict
 from tests.conformance.conftest import Kit
 
