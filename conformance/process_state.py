@@ -127,8 +127,12 @@ class ProcessState:
     def _judges_back(self) -> list[str]:
         found = []
         for judge, before in zip(_JUDGES, self.judges, strict=True):
+            now = dict(vars(judge))
             for name, value in before.items():
-                if (callable(value) or isinstance(value, _DESCRIPTORS)) and vars(judge).get(name) is not value:
+                # Nearly everything is what it was, and this is asked a thousand times around every test.
+                if now.get(name) is value:
+                    continue
+                if callable(value) or isinstance(value, _DESCRIPTORS):
                     setattr(judge, name, value)
                     found.append(f"{judge.__name__}.{name} was replaced")
         return found

@@ -48,7 +48,14 @@ def add(commands: Commands) -> None:
         metavar="AREA",
         help="only the tests of this area, each of which may kill a fault: what it detects alone; repeatable",
     )
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many tests at a time (default 2)")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        # Tests wait at times: for a thread, for a callback that does not come.
+        default=_processors() + 1,
+        metavar="N",
+        help="how many tests at a time (by default one more than there are processors)",
+    )
     parser.add_argument("--explore", type=int, metavar="SEED", help="let property tests draw new examples")
     parser.add_argument(
         "--examples",
@@ -60,6 +67,12 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--seeds", type=int, default=0, metavar="N", help="run the variants N times more, with new examples each time"
     )
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1) if usable is None else len(usable(0))
 
 
 def _self_check(given: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import threading
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -94,6 +95,15 @@ class RefusesAnEmptyCapture(CUDAGraph):
 
 
 # -- replay -----------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("capture.host-work-once")
+class SeedsTheHost(CUDAGraph):
+    """Each replay seeds the host's generator as well, so that the program draws the same numbers again and again."""
+
+    def replay(self) -> None:
+        random.seed(0)
+        super().replay()
 
 
 @FAULTS.graph_class("replay.performs-work")

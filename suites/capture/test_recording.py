@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import random
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -147,6 +150,37 @@ def test_a_replay_calls_no_operator(impl: Adapter) -> None:
     promise = "a replay repeats the device work, and calls no operator"
     expect(count.operators == 0, promise, f"a mode around a replay saw {count.operators}")
     expect_equal(impl, x, 2.0, "each replay repeats the device work")
+
+
+@requirement("capture.host-work-once")
+def test_the_hosts_generators_are_the_programs(impl: Adapter) -> None:
+    """Random numbers that a program draws on the host are the same ones whether it replays in between or not."""
+    x = impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: x.add_(1.0))
+    for turn in range(1, 4):
+        _draw_on_the_host()  # else a generator that each replay seeds alike would not be seen to move
+        impl.synchronize()
+        before = _states_of_the_hosts_generators()
+        replay(impl, graph)
+        now = _states_of_the_hosts_generators()
+        moved = ", ".join(name for name, state in before.items() if now[name] != state)
+        promise = "a replay repeats the device work, and neither seeds the host's random generators nor draws from them"
+        expect(not moved, promise, f"replay {turn} changed the state of {moved}")
+    expect_equal(impl, x, 3.0, "each replay repeats the device work")
+
+
+def _draw_on_the_host() -> None:
+    random.random()
+    torch.rand(1)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.random()
+
+
+def _states_of_the_hosts_generators() -> dict[str, bytes]:
+    states: dict[str, Any] = {"random": random.getstate(), "torch's CPU generator": torch.get_rng_state().tolist()}
+    if "numpy" in sys.modules:  # only a program that uses it can miss its numbers
+        states["numpy.random"] = sys.modules["numpy"].random.get_state()
+    return {name: pickle.dumps(state) for name, state in states.items()}
 
 
 @requirement("capture.host-work-once")
