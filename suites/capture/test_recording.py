@@ -170,7 +170,7 @@ def test_the_hosts_generators_are_the_programs(impl: Adapter) -> None:
 
 
 def _draw_on_the_host() -> None:
-    random.random()
+    random.random()  # noqa: S311  # nobody is to guess it
     torch.rand(1)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.random()
