@@ -80,9 +80,9 @@ def _of_torch(torch: ModuleType) -> tuple[_Setting, ...]:
         _Setting("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
         _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
         _Setting(
-            "torch's switch for deterministic algorithms",
-            torch.are_deterministic_algorithms_enabled,
-            torch.use_deterministic_algorithms,
+            "torch's debug mode for deterministic algorithms",
+            torch.get_deterministic_debug_mode,
+            torch.set_deterministic_debug_mode,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
@@ -97,6 +98,12 @@ def _settle_hypothesis(explore: int | None, times: float) -> None:
     draw(1.0 if explore is None else times)
     # What hypothesis's own option for a seed sets; it wins over whatever else would choose one.
     core.global_force_seed = explore  # type: ignore[assignment]  # only its default is None
+    # It would mix in numbers from the source of modules that are not installed: other ones in a checkout of the kit or
+    # of a backend than where these are installed.
+    with contextlib.suppress(ImportError):  # versions without the module do not do so
+        from hypothesis.internal.conjecture import providers
+
+        vars(providers)["is_local_module_file"] = lambda _: False
 
     settings.register_profile(
         _PROFILE,

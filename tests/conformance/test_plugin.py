@@ -406,6 +406,34 @@ def test_property_tests_are_deterministic_and_may_use_the_fixtures(kit: Kit) -> 
     assert [entry.observations for entry in first] == [entry.observations for entry in second]
 
 
+@pytest.mark.usefixtures("same_hypothesis_profile")
+def test_what_is_drawn_does_not_depend_on_the_code_around(kit: Kit) -> None:
+    """Hypothesis takes numbers from modules that are not installed, as a backend's in a checkout; the suites do not."""
+    kit.tests("""
+        import hypothesis
+        from hypothesis import strategies as st
+
+        drawn = []
+
+        @requirement("alpha.one")
+        @hypothesis.settings(max_examples=200)
+        @hypothesis.given(st.integers(0, 10**9))
+        def test_one(impl, number):
+            drawn.append(number)
+
+        @requirement("alpha.two")
+        def test_two(impl, observe):
+            observe("drawn", drawn)
+    """)
+    _, without = kit.recorded()
+    numbers = [123_456_789 + 7 * place for place in range(300)]
+    (kit.folder / "backend.py").write_text(f"NUMBERS = {numbers}", encoding="utf-8")
+    (kit.folder / "conftest.py").write_text("import backend", encoding="utf-8")
+    _, beside = kit.recorded()
+    assert len(without.results[1].observations["drawn"]) == 200
+    assert beside.results[1].observations == without.results[1].observations
+
+
 # -- what a person reads ----------------------------------------------------------------------------------------------
 
 
