@@ -27,7 +27,7 @@ TEST_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 300.0
 
 #: How many times as many examples an exploring session draws, unless it is told.
-EXPLORING = 2.0
+EXPLORING = 4.0
 
 _REGISTERED = pytest.StashKey[bool]()
 

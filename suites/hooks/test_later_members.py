@@ -11,7 +11,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.registry import requirement
-from suites.common import capture_between, replay
+from suites.common import capture_between, replay, side_stream
 from suites.failed_capture.programs import Affine
 from suites.hooks.programs import noting
 
@@ -55,13 +55,20 @@ def test_raising_hook(impl: Adapter, moment: str, observe: Callable[[str, Any], 
     observe("present", True)
     enroll(raising)
     try:
-        capture_between(impl, graph, program.body)
+        with side_stream(impl):
+            try:
+                impl.capture_begin(graph)
+                program.body()
+                graph.capture_end()
+            finally:
+                # On this stream, and before its work is waited for: the hook may have left it capturing.
+                if impl.is_current_stream_capturing():
+                    impl.abort_capture(graph)
         replay(impl, graph)
     except Exception as error:
         observe("outcome", type(error).__name__)
     else:
         observe("outcome", "swallowed")
-    impl.abort_capture(graph)
 
 
 @requirement("hooks.later-members")

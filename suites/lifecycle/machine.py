@@ -478,7 +478,7 @@ class Machine(RuleBasedStateMachine):
         self.tensors.clear()
 
 
-def run(impl: Adapter, kind: type[Machine], count: int = 20, steps: int = 25) -> None:
+def run(impl: Adapter, kind: type[Machine], count: int = 10, steps: int = 25) -> None:
     """Run a machine; what it rejects carries the shortest sequence of calls that was found."""
     found = Examples()
 

@@ -34,6 +34,9 @@ def checked_capture(impl: Adapter, way: str, source: torch.Tensor) -> None:
         elif caught(graph.reset) is not None:
             # An implementation may refuse: the capture is then to be ended.
             impl.abort_capture(graph)
+        if impl.is_current_stream_capturing():
+            # That it goes on is another requirement's matter; any graph that is made here may end it.
+            impl.abort_capture(impl.new_graph())
 
 
 @requirement("liveness.watching-ends")

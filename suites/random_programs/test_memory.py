@@ -22,21 +22,21 @@ HANDLES = ("handles[0]", "handles[1]")
 @requirement("random-programs.private-memory")
 def test_private_memory(impl: Adapter) -> None:
     """Graphs that share no memory, replayed in any order."""
-    hold(impl, 16, lambda script: _Scene(script).play())
+    hold(impl, 10, lambda script: _Scene(script).play())
 
 
 @property_test
 @requirement("random-programs.shared-memory")
 def test_shared_memory(impl: Adapter) -> None:
     """Graphs of two shared pools, each result taken before the next replay in its pool."""
-    hold(impl, 24, lambda script: _Scene(script, pools=HANDLES).play())
+    hold(impl, 12, lambda script: _Scene(script, pools=HANDLES).play())
 
 
 @property_test
 @requirement("random-programs.forked-memory")
 def test_forked_memory(impl: Adapter) -> None:
     """Graphs that allocate on a forked stream, and eager work on the same stream."""
-    hold(impl, 10, lambda script: _Scene(script, forks=True).play())
+    hold(impl, 8, lambda script: _Scene(script, forks=True).play())
 
 
 @dataclass

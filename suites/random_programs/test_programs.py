@@ -11,7 +11,7 @@ from suites.random_programs.running import hold
 @requirement("random-programs.one-capture")
 def test_one_capture(impl: Adapter) -> None:
     """Operators, views, in-place and out= calls, and memory freed and used again, on one stream."""
-    hold(impl, 50)
+    hold(impl, 25)
 
 
 @property_test
@@ -25,18 +25,18 @@ def test_long_capture(impl: Adapter) -> None:
 @requirement("random-programs.fork-join")
 def test_fork_join(impl: Adapter) -> None:
     """The same, with branches on other streams."""
-    hold(impl, 40, forks=True)
+    hold(impl, 20, forks=True)
 
 
 @property_test
 @requirement("random-programs.several-captures")
 def test_several_captures(impl: Adapter) -> None:
     """The same, with captures that read what earlier ones wrote."""
-    hold(impl, 30, captures=3, longest=6)
+    hold(impl, 15, captures=3, longest=6)
 
 
 @property_test
 @requirement("random-programs.pools")
 def test_pools(impl: Adapter) -> None:
     """The same, with captures that share pools."""
-    hold(impl, 30, captures=3, longest=6, pools=True)
+    hold(impl, 15, captures=3, longest=6, pools=True)

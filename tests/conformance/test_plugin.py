@@ -541,10 +541,10 @@ def test_nothing_selected_is_wrong_use(kit: Kit) -> None:
 
 @pytest.mark.usefixtures("same_hypothesis_profile")
 @pytest.mark.parametrize(
-    ("options", "drawn"), [((), 8), (("--explore=5",), 16), (("--explore=5", "--examples=0.5"), 4)]
+    ("options", "drawn"), [((), 8), (("--explore=5",), 32), (("--explore=5", "--examples=0.5"), 4)]
 )
 def test_number_of_examples(kit: Kit, options: tuple[str, ...], drawn: int) -> None:
-    """Twice as many as usual when they are new, or as many times as many as asked for; the record says so."""
+    """Four times as many as usual when they are new, or as many times as many as asked for; the record says so."""
     kit.tests("""
         import hypothesis
         from hypothesis import strategies as st
