@@ -79,6 +79,7 @@ def _of_torch(torch: ModuleType) -> tuple[_Setting, ...]:
     return (
         _Setting("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
         _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+        _Setting("autocast's cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
         _Setting(
             "torch's debug mode for deterministic algorithms",
             torch.get_deterministic_debug_mode,

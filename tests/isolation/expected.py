@@ -44,6 +44,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "changed-recursion-limit": ("fail", "teardown", "the recursion limit was changed to 500"),
     "stopped-collector": ("fail", "teardown", "the garbage collector's switch was changed to False"),
     "changed-grad-mode": ("fail", "teardown", "torch's grad mode was changed to False"),
+    "changed-autocast-cache": ("fail", "teardown", "autocast's cache was changed to False"),
     "replaced-judges": ("fail", "teardown", "pytest.fail was replaced"),
     "broken-runner": ("fail", "call", "TestReport.from_item_and_call was replaced"),
 }

@@ -147,6 +147,7 @@ IN_REPLAY: dict[str, Callable[[], Any]] = {
     "changed-recursion-limit": lambda: sys.setrecursionlimit(500),
     "stopped-collector": gc.disable,
     "changed-grad-mode": lambda: torch.set_grad_enabled(False),
+    "changed-autocast-cache": lambda: torch.set_autocast_cache_enabled(False),
     "replaced-judges": replace_judges,
     "broken-runner": break_runner,
 }
