@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import torch
+
 from reference_impl import CUDAGraph
 from reference_impl.accelerator import Graph
 from reference_impl.core import GraphCore
@@ -132,6 +134,25 @@ class SkipsEveryThirdReplay(CUDAGraph):
     def replay(self) -> None:
         self._turn = self.__dict__.get("_turn", 0) + 1
         if self._turn % 3 or self._state in ("empty", "capturing"):
+            super().replay()
+
+
+@FAULTS.graph_class("replay.performs-work")
+class SkipsEverySixtyFourthReplay(CUDAGraph):
+    """Sixty-three replays work, the next does nothing: the same ring, as long as real ones are."""
+
+    def replay(self) -> None:
+        self._turn = self.__dict__.get("_turn", 0) + 1
+        if self._turn % 64 or self._state in ("empty", "capturing"):
+            super().replay()
+
+
+@FAULTS.graph_class("replay.performs-work")
+class ReplaysNothingInInferenceMode(CUDAGraph):
+    """A replay inside inference mode is taken for one that nobody needs."""
+
+    def replay(self) -> None:
+        if not torch.is_inference_mode_enabled() or self._state in ("empty", "capturing"):
             super().replay()
 
 

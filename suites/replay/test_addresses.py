@@ -39,6 +39,30 @@ def test_many_replays_without_waiting(impl: Adapter) -> None:
 
 
 @requirement("replay.performs-work")
+def test_hundreds_of_replays(impl: Adapter) -> None:
+    """None of them is lost or done twice, as where launches go through a ring of slots."""
+    x = impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: x.add_(1.0))
+    for count in range(60, 301, 60):
+        replay(impl, graph, times=60)
+        expect_equal(impl, x, float(count), "each replay performs the captured work once")
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+@requirement("replay.performs-work")
+def test_in_a_gradient_mode(impl: Adapter, mode: type) -> None:
+    """What the program does about gradients concerns its operators, and a replay calls none."""
+    x = impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: x.add_(1.0))
+    replay(impl, graph)
+    with mode():
+        replay(impl, graph, times=2)
+    expect_equal(impl, x, 3.0, f"a replay inside {mode.__name__} performs the captured work as any other")
+    replay(impl, graph)
+    expect_equal(impl, x, 4.0, f"a replay after {mode.__name__} performs the captured work as any other")
+
+
+@requirement("replay.performs-work")
 def test_two_graphs_of_one_body(impl: Adapter) -> None:
     """Two captures of the same work are two graphs: replaying one says nothing about the other."""
     x = impl.full(37, 0.0)
