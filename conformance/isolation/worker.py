@@ -161,6 +161,18 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
             else:
                 return True
 
+    def sendevent(self, name: str, **values: object) -> None:
+        """Tell the parent, or end here when that cannot be: while a child that a test left running holds the line open,
+        the parent cannot see that it is broken, and both would wait for ever.
+        """
+        try:
+            super().sendevent(name, **values)
+        except OSError as error:
+            try:
+                print(f"the line to the parent is broken: {error}", file=sys.stderr, flush=True)
+            finally:
+                os._exit(ExitStatus.KIT_FAILED)
+
     def handle_command(self, command: Any) -> None:
         """Take the kit's own command too."""
         if isinstance(command, tuple) and command[0] == "conformance_script":

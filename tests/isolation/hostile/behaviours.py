@@ -76,6 +76,11 @@ def fork_a_sleeper() -> None:
         os._exit(0)
 
 
+def close_what_a_child_keeps() -> None:
+    fork_a_sleeper()
+    os.closerange(3, 200)
+
+
 def replace_judges() -> None:
     import pytest
 
@@ -140,6 +145,7 @@ IN_REPLAY: dict[str, Callable[[], Any]] = {
     "garbage-on-stdout": lambda: (print("garbage " * 1000), os.write(1, b"\x00\xff" * 500)),
     "garbage-everywhere": lambda: write_everywhere(3),
     "closed-descriptors": lambda: os.closerange(3, 200),
+    "closed-beside-a-child": close_what_a_child_keeps,
     "errors-100-mb": flood,
     "changed-folder": lambda: os.chdir("/"),
     "changed-handler": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
