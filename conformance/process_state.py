@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import operator
 import os
 import signal
 import sys
@@ -48,7 +49,8 @@ _DESCRIPTORS = (classmethod, staticmethod, property)
 #: How long a thread that was just told to end may take.
 _THREAD_GRACE_S = 0.5
 
-_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+#: Those with a name; the others are for libraries to share out among themselves.
+_SIGNALS = sorted(set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
 
 #: Set by pytest and by libraries as they load; nobody's test depends on them.
 _HARMLESS_VARIABLES = ("PYTEST_", "KINETO_", "TORCH", "TRITON_", "CUDA_MODULE_LOADING")
@@ -129,11 +131,11 @@ class ProcessState:
         found = []
         for judge, before in zip(_JUDGES, self.judges, strict=True):
             now = dict(vars(judge))
+            # Nearly always all is what it was, name by name, and this is asked after every test.
+            if now.keys() == before.keys() and all(map(operator.is_, now.values(), before.values())):
+                continue
             for name, value in before.items():
-                # Nearly everything is what it was, and this is asked a thousand times around every test.
-                if now.get(name) is value:
-                    continue
-                if callable(value) or isinstance(value, _DESCRIPTORS):
+                if now.get(name) is not value and (callable(value) or isinstance(value, _DESCRIPTORS)):
                     setattr(judge, name, value)
                     found.append(f"{judge.__name__}.{name} was replaced")
         return found
@@ -150,8 +152,7 @@ class ProcessState:
         now = dict(os.environ)
         if now == self.variables:
             return []
-        changed = {name for name in {*now, *self.variables} if now.get(name) != self.variables.get(name)}
-        changed = {name for name in changed if not name.startswith(_HARMLESS_VARIABLES)}
+        changed = {name for name, _ in now.items() ^ self.variables.items() if not name.startswith(_HARMLESS_VARIABLES)}
         for name in changed:
             if name in self.variables:
                 os.environ[name] = self.variables[name]

@@ -82,11 +82,16 @@ def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | No
     offset = tensor.storage_offset()
     if base is not None:
         offset += (base - storage.data_ptr()) // tensor.element_size()
-    with torch.inference_mode(False), torch.no_grad():
-        alias = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())
-        if tensor.is_conj():
-            alias = alias.conj()
-        if tensor.is_neg():
-            alias = torch._neg_view(alias)
-    result: torch.Tensor = alias
-    return result
+    if not torch.is_inference_mode_enabled():  # nearly always, and entering a mode takes longer than the rest
+        return _laid_out(tensor, storage, offset)
+    with torch.inference_mode(False):
+        return _laid_out(tensor, storage, offset)
+
+
+def _laid_out(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: int | torch.SymInt) -> torch.Tensor:
+    alias: torch.Tensor = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())
+    if tensor.is_conj():
+        alias = alias.conj()
+    if tensor.is_neg():
+        alias = torch._neg_view(alias)
+    return alias

@@ -228,4 +228,4 @@ class SoftwareDevice:
     def manual_seed(self, seed: int) -> None:
         if self._session is not None:
             self.synchronize()  # draws that were asked for before come from the old state
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # the device's own is the host's

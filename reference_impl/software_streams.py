@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable
@@ -49,8 +50,9 @@ class Streams:
         # A handle whose object died is used again, but not while its work is still part of a capture.
         for handle in list(self._idle):
             if int(runtime.cudaStreamIsCapturing(handle)[1]) == 0:
-                self._idle.remove(handle)
-                return handle
+                with contextlib.suppress(ValueError):  # another thread was faster
+                    self._idle.remove(handle)
+                    return handle
         created = runtime.cudaStreamCreateWithFlags(runtime.cudaStreamNonBlocking)
         return int(check(runtime, "cudaStreamCreateWithFlags", created))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
+from operator import itemgetter
 
 from conformance import __version__
 from conformance.errors import UsageError
@@ -27,6 +28,9 @@ from conformance.verdicts import Verdict
 
 #: Seconds that a test of something correct may take: with new examples it draws many, perhaps on a busy machine.
 VARIANT_LIMIT_S = 300.0
+
+#: Where among the short jobs the last long one begins.
+_LONG_ONES_END = 0.8
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,10 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
         if area not in registry.areas:
             raise UsageError(f"there is no area {area!r}")
     trials: list[Trial] = []
-    jobs = _variant_jobs(variants, request, registry, rows, say)
-    jobs += _fault_jobs(faults, request, registry, rows, trials, say)
+    jobs = _mixed(
+        _variant_jobs(variants, request, registry, rows, say),
+        _fault_jobs(faults, request, registry, rows, trials, say),
+    )
     began, started_at = time.monotonic(), datetime.now(timezone.utc).isoformat(timespec="seconds")
     run(jobs, request.processes, request.explore, examples=request.examples)
     _try(trials, request.processes, rows, say)
@@ -98,6 +104,13 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
         lasted,
         request.processes,
     )
+
+
+def _mixed(long: Sequence[Job], short: Sequence[Job]) -> list[Job]:
+    """All of them, so that there is always work beside a fault whose tests wait, and the last ones are short."""
+    places = [(_LONG_ONES_END * place / len(long), job) for place, job in enumerate(long)]
+    places += [(place / len(short), job) for place, job in enumerate(short)]
+    return [job for _, job in sorted(places, key=itemgetter(0))]
 
 
 def _fault_jobs(

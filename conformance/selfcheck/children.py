@@ -31,6 +31,9 @@ TEST_LIMIT_S = 20.0
 
 Apply = Callable[[], AbstractContextManager[Any]]
 
+#: They keep every report, which each collection of garbage would walk through; here the parent has them all.
+_KEEPERS = ("terminalreporter", "conformance-recorder")
+
 
 @dataclass
 class Forked:
@@ -186,7 +189,11 @@ class Reporter:
 
 
 def _run(items: Sequence[pytest.Item], reporter: Reporter) -> None:
-    items[0].config.pluginmanager.register(reporter)
+    plugins = items[0].config.pluginmanager
+    for name in _KEEPERS:
+        if plugins.has_plugin(name):
+            plugins.unregister(name=name)
+    plugins.register(reporter)
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else None
         reporter.say("started", place=place)

@@ -161,6 +161,7 @@ class _Loop:
         for item in items:
             case = executor.cases[item.nodeid]
             if case.scored:
+                _ = item.location  # pytest works it out once, here instead of in each child
                 self._tests.setdefault(case.implementation, []).append((item, case))
         self._selector = selectors.DefaultSelector()
         self._live: dict[int, tuple[_Work, Child]] = {}

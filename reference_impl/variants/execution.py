@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -70,7 +70,7 @@ def memory_reserved_ahead() -> AbstractContextManager[Any]:
         def begin_pool(self: SoftwareDevice, pool: Any) -> None:
             original(self, pool)
             stream = self.current_stream().cuda_stream
-            for nbytes in (512, 3 << 20):
+            for nbytes in (512, (1 << 20) + 1):
                 self.allocator.free(self.allocator.allocate(nbytes, stream, pool))
 
         return begin_pool
@@ -179,11 +179,10 @@ def live_hooks() -> AbstractContextManager[Any]:
 
 @VARIANTS.patch("reference", "reference.xpu")
 def context_gives_the_graph() -> AbstractContextManager[Any]:
-    """The context manager collects garbage first, and gives the graph to `as`."""
+    """The context manager gives the graph to `as`."""
 
     def wrap(original: Any) -> Any:
         def enter(self: CaptureContext) -> Any:
-            gc.collect()
             original(self)
             return self._target
 
@@ -208,16 +207,19 @@ def dumps_something_else() -> AbstractContextManager[Any]:
 
 @VARIANTS.patch("reference.accelerator")
 def garbage_collected_at_every_step() -> AbstractContextManager[Any]:
-    """The garbage collector runs whenever a capture begins or ends."""
+    """The garbage collector runs whenever a capture begins, for young objects also whenever one ends."""
 
-    def wrap(original: Any) -> Any:
-        def collecting(self: GraphCore, *arguments: Any, **settings: Any) -> Any:
-            gc.collect()
-            return original(self, *arguments, **settings)
+    def collecting(generation: int) -> Callable[[Any], Any]:
+        def wrap(original: Any) -> Any:
+            def collect_first(self: GraphCore, *arguments: Any, **settings: Any) -> Any:
+                gc.collect(generation)
+                return original(self, *arguments, **settings)
 
-        return collecting
+            return collect_first
 
-    return together(replaced(GraphCore, "_begin", wrap), replaced(GraphCore, "_end", wrap))
+        return wrap
+
+    return together(replaced(GraphCore, "_begin", collecting(2)), replaced(GraphCore, "_end", collecting(0)))
 
 
 @VARIANTS.patch("reference.asynchronous")

@@ -11,8 +11,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
 
-#: Large enough to have memory of its own in any allocator, and not round.
-LARGE = (3 << 20) + 37
+#: More than a block of the kind that allocators keep for small tensors, and not round.
+LARGE = (1 << 20) + 37
 #: Python's generations of young objects, where all that a test makes still is; collecting the rest takes long.
 YOUNG = 1
 ALL = 2

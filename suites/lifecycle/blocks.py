@@ -115,7 +115,8 @@ class Blocks(Lives):
             fourth = self.vacant()
             self.move(block_in_relaxed_mode, fourth, cell, number)
             self.holds(fourth, added(cell, number))
-        if self.impl.dialect != "accelerator" and offers(self.impl, "memory_stats", "1.10"):
+        # So much memory takes time, so not in every life.
+        if flag and self.impl.dialect != "accelerator" and offers(self.impl, "memory_stats", "1.10"):
             fifth = self.vacant()
             self.move(block_makes_room, fifth, cell, number)
             self.holds(fifth, added(cell, number))

@@ -137,7 +137,7 @@ def test_eager_work_between_replays_leaves_outputs_alone(impl: Adapter) -> None:
 
 
 @requirement("pools.eager-memory-separate")
-@pytest.mark.parametrize("size", [SIZE, (1 << 20) + 37], ids=["small", "large"])
+@pytest.mark.parametrize("size", [SIZE, (1 << 18) + 37], ids=["small", "large"])
 def test_eager_memory_on_the_capturing_stream(impl: Adapter, size: int) -> None:
     """What eager work allocates on the stream that captured is not memory that the capture freed."""
     stream = impl.new_stream()

@@ -79,9 +79,12 @@ def abandon_by_dropping() -> None:
 
 
 def in_threads() -> None:
+    both = threading.Barrier(2)
+
     def body() -> None:  # without the context manager, whose synchronize disturbs other threads' captures
         graph = ref.CUDAGraph()
         with ref.stream(ref.Stream()):
+            both.wait()  # there are two streams at a time, however fast the first thread is
             graph.capture_begin(capture_error_mode="thread_local")
             torch.ones(7).add_(1)
             graph.capture_end()
