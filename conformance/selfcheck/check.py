@@ -30,7 +30,7 @@ from conformance.verdicts import Verdict
 VARIANT_LIMIT_S = 300.0
 
 #: Where among the short jobs the last long one begins.
-_LONG_ONES_END = 0.8
+_LONG_ONES_END = 0.6
 
 
 @dataclass(frozen=True)
