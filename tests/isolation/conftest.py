@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,10 @@ from pathlib import Path
 import pytest
 
 from conformance.record import Record, read_record
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As under a shell that runs the tests in the background: all sessions that these tests start would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
