@@ -156,6 +156,21 @@ class ReplaysNothingInInferenceMode(CUDAGraph):
             super().replay()
 
 
+@FAULTS.graph_class("replay.performs-work")
+class LosesWhatInferenceModeCaptured(CUDAGraph):
+    """A graph that was captured inside inference mode replays nothing."""
+
+    _inference = False
+
+    def capture_begin(self, *arguments: Any, **settings: Any) -> None:
+        super().capture_begin(*arguments, **settings)
+        self._inference = torch.is_inference_mode_enabled()
+
+    def replay(self) -> None:
+        if not self._inference or self._state in ("empty", "capturing"):
+            super().replay()
+
+
 @FAULTS.graph_class("replay.before-capture-refused", "misuse.replay-needs-capture")
 class ReplaysNothingSilently(CUDAGraph):
     """A replay without a capture is no error."""

@@ -15,6 +15,8 @@ from suites.replay.programs import ramp
 
 SHAPE = (3, 5)
 
+GRADIENT_MODES = (torch.inference_mode, torch.no_grad, torch.enable_grad)
+
 
 @requirement("replay.performs-work")
 def test_once_for_each_call(impl: Adapter) -> None:
@@ -48,7 +50,7 @@ def test_hundreds_of_replays(impl: Adapter) -> None:
         expect_equal(impl, x, float(count), "each replay performs the captured work once")
 
 
-@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+@pytest.mark.parametrize("mode", GRADIENT_MODES)
 @requirement("replay.performs-work")
 def test_in_a_gradient_mode(impl: Adapter, mode: type) -> None:
     """What the program does about gradients concerns its operators, and a replay calls none."""
@@ -60,6 +62,26 @@ def test_in_a_gradient_mode(impl: Adapter, mode: type) -> None:
     expect_equal(impl, x, 3.0, f"a replay inside {mode.__name__} performs the captured work as any other")
     replay(impl, graph)
     expect_equal(impl, x, 4.0, f"a replay after {mode.__name__} performs the captured work as any other")
+
+
+@pytest.mark.parametrize("mode", GRADIENT_MODES)
+@requirement("replay.performs-work")
+def test_captured_in_a_gradient_mode(impl: Adapter, mode: type) -> None:
+    """A graph has what the operators did, also when the mode is over by the time of the replay."""
+    x, total = impl.full(37, 1.0), impl.full(37, 0.0)
+
+    def body() -> torch.Tensor:
+        twice = x * 2
+        total.add_(twice)
+        return twice
+
+    with mode():
+        graph, twice = captured(impl, body)
+    for value, seen in ((3.0, 6.0), (-5.0, -4.0)):
+        x.fill_(value)
+        replay(impl, graph)
+        expect_equal(impl, twice, value * 2, f"a graph that was captured inside {mode.__name__} makes its results")
+        expect_equal(impl, total, seen, f"a graph that was captured inside {mode.__name__} writes to its inputs")
 
 
 @requirement("replay.performs-work")
