@@ -131,20 +131,19 @@ class ReplaysOnlyOnce(CUDAGraph):
 class SkipsEveryThirdReplay(CUDAGraph):
     """Two replays work, the third does nothing, and so on: a ring of launch slots with one that is never filled."""
 
+    slots: ClassVar[int] = 3
+
     def replay(self) -> None:
         self._turn = self.__dict__.get("_turn", 0) + 1
-        if self._turn % 3 or self._state in ("empty", "capturing"):
+        if self._turn % self.slots or self._state in ("empty", "capturing"):
             super().replay()
 
 
 @FAULTS.graph_class("replay.performs-work")
-class SkipsEverySixtyFourthReplay(CUDAGraph):
+class SkipsEverySixtyFourthReplay(SkipsEveryThirdReplay):
     """Sixty-three replays work, the next does nothing: the same ring, as long as real ones are."""
 
-    def replay(self) -> None:
-        self._turn = self.__dict__.get("_turn", 0) + 1
-        if self._turn % 64 or self._state in ("empty", "capturing"):
-            super().replay()
+    slots = 64
 
 
 @FAULTS.graph_class("replay.performs-work")
