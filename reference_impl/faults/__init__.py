@@ -13,6 +13,7 @@ from reference_impl.faults import (
     hooks,
     lifetimes,
     liveness,
+    other_faces,
     recorded_values,
     recorder,
     runtime,
@@ -23,6 +24,7 @@ from reference_impl.faults.fault import Fault
 
 FAULTS: tuple[Fault, ...] = (
     *states.FAULTS,
+    *other_faces.FAULTS,
     *lifetimes.FAULTS,
     *handles.FAULTS,
     *hooks.FAULTS,

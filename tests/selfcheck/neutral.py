@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from reference_impl.faults.fault import Fault
-from reference_impl.faults.states import AcceleratorTakesAnyMode
+from reference_impl.faults.other_faces import AcceleratorTakesAnyMode
 from reference_impl.variants import Variant
 
 # Of the dialect with the fewest tests: what no requirement rejects meets all of them.

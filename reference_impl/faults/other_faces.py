@@ -1,0 +1,153 @@
+"""Graph classes of the other two pages, XPU's and the accelerator's, whose states are wrong in ways of their own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from reference_impl.accelerator import Graph
+from reference_impl.core import GraphCore
+from reference_impl.faults.fault import Faults
+from reference_impl.xpu import XPUGraph
+
+FAULTS = Faults("class")
+
+
+@FAULTS.graph_class("replay.performs-work", "replay.reads-current-values", implementation="reference.xpu")
+class XpuReplaysOnce(XPUGraph):
+    """From the second replay on, nothing happens: a command graph that was not made updatable."""
+
+    def replay(self) -> None:
+        if not self.__dict__.setdefault("_replayed_before", False):
+            super().replay()
+            self._replayed_before = True
+
+
+@FAULTS.graph_class("xpu.template-needs-keep-graph", implementation="reference.xpu")
+class XpuHandsOutADebugTemplate(XPUGraph):
+    """The template that is kept for dumping is handed out although keep_graph is false."""
+
+    def _kept_template(self, call: str) -> int:
+        return self._raw_template(call)
+
+
+@FAULTS.graph_class("xpu.executable-in-debug-mode", implementation="reference.xpu")
+class XpuDebugModeDefersInstantiation(XPUGraph):
+    """enable_debug_mode() acts like keep_graph=True: capture_end makes no executable."""
+
+    def enable_debug_mode(self) -> None:
+        super().enable_debug_mode()
+        self._deferring = True
+
+    def capture_end(self) -> None:
+        keep, self._keep_graph = self._keep_graph, self._keep_graph or self.__dict__.get("_deferring", False)
+        try:
+            super().capture_end()
+        finally:
+            self._keep_graph = keep
+
+
+@FAULTS.graph_class("keep-graph.true-template-kept", "reset.keeps-mode", implementation="reference.xpu")
+class XpuIgnoresKeepGraph(XPUGraph):
+    """keep_graph=True is taken and forgotten."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        del keep_graph
+        super().__init__(False)
+
+
+@FAULTS.graph_class("accelerator.stream-at-begin", implementation="reference.accelerator")
+class AcceleratorCapturesOnItsFirstStream(Graph):
+    """The stream that was current at construction captures, whichever is current at capture_begin."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(keep_graph, pool=pool, capture_error_mode=capture_error_mode)
+        self._first = self._device.current_stream()
+
+    @contextlib.contextmanager
+    def _on_the_first_stream(self) -> Iterator[None]:
+        here = self._device.current_stream()
+        if self._first.cuda_stream != self._device.default_stream().cuda_stream:
+            self._device.set_stream(self._first)
+        try:
+            yield
+        finally:
+            self._device.set_stream(here)
+
+    def capture_begin(self) -> None:
+        with self._on_the_first_stream():
+            super().capture_begin()
+
+    def capture_end(self) -> None:
+        with self._on_the_first_stream():
+            super().capture_end()
+
+
+@FAULTS.graph_class("capture.pool-token-given", implementation="reference.accelerator")
+class AcceleratorIgnoresItsPool(Graph):
+    """The pool of the constructor is taken and forgotten."""
+
+    def capture_begin(self) -> None:
+        pool, self.graph_pool = self.graph_pool, None
+        try:
+            super().capture_begin()
+        finally:
+            self.graph_pool = pool
+
+
+@FAULTS.graph_class("accelerator.settings-last", implementation="reference.accelerator")
+class AcceleratorSettingsLastOnce(Graph):
+    """Pool and mode hold for the first capture only; after reset() the graph has a pool of its own."""
+
+    def reset(self) -> None:
+        super().reset()
+        self.graph_pool = None
+
+
+@FAULTS.graph_class("error-modes.unknown-refused", implementation="reference.accelerator")
+class AcceleratorTakesAnyMode(Graph):
+    """An unknown error mode counts as the default."""
+
+    def capture_begin(self) -> None:
+        if self.capture_error_mode not in self._modes:
+            self.capture_error_mode = "default"
+        super().capture_begin()
+
+
+@FAULTS.graph_class("accelerator.constructor-begins-nothing", implementation="reference.accelerator")
+class AcceleratorBeginsWhenConstructed(Graph):
+    """Constructing the graph with a stream current begins the capture already."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(keep_graph, pool=pool, capture_error_mode=capture_error_mode)
+        with contextlib.suppress(RuntimeError, ValueError, TypeError):
+            super().capture_begin()
+
+    def capture_begin(self) -> None:
+        if self._state != "capturing":
+            super().capture_begin()
+
+
+@FAULTS.graph_class("accelerator.several-blocks", "reset.recapture", implementation="reference.accelerator")
+class AcceleratorEntersOnce(Graph):
+    """The graph can be used in one with statement only, also after reset()."""
+
+    _entered = False
+
+    def __enter__(self) -> None:
+        if self._entered:
+            raise self._refuse("with graph:", "it was entered before")
+        super().__enter__()
+        self._entered = True
+
+
+@FAULTS.graph_class("accelerator.block-in-block-harmless", implementation="reference.accelerator")
+class AcceleratorInnerBlockEndsTheOuter(Graph):
+    """Entering the graph inside its own block is refused, and ends the outer capture."""
+
+    def __enter__(self) -> None:
+        if self._state == "capturing":
+            self.reset()
+            raise GraphCore._refuse(self, "with graph:", "it is capturing already")
+        super().__enter__()
