@@ -43,7 +43,7 @@ def main() -> None:
     with ref.graph(graph):
         step()
     graph.instantiate()
-    nodes = ref.runtime().cudaGraphGetNodes(graph.raw_cuda_graph())[2]
+    nodes = ref.cudart().cudaGraphGetNodes(graph.raw_cuda_graph())[2]
     # Both work on the same parameters; only their time is compared here.
     eager, replay = [], []
     for _ in range(ROUNDS):

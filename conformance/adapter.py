@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from conformance.vocabulary import CAPABILITIES, DIALECTS, Dialect
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Dialect
 
 if TYPE_CHECKING:
     import torch

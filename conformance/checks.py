@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from conformance.adapter import Adapter
-from conformance.traces import missing_method
+from conformance.tracebacks import missing_method
 
 __all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance import options
 from conformance.errors import ConformanceError, KitError
-from conformance.registry import MARKER, PROPERTY_MARKER, TIME_MARKER
+from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
+from conformance.session import options
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -32,9 +32,9 @@ def pytest_configure(config: pytest.Config) -> None:
         given = options.read(config)
         if given is not None:
             # Only now: other projects' sessions must not wait for it.
-            from conformance import session
+            from conformance import start
 
-            session.start(config, given)
+            start.start(config, given)
     except KitError as error:
         pytest.exit(f"conformance: {error}", returncode=error.exit_status)
     except ConformanceError as error:

@@ -7,23 +7,12 @@ statistics, of the device that `use_device` chose (the software device unless it
 
 from __future__ import annotations
 
-from reference_impl.chosen_device import use_device
-from reference_impl.context import graph
-from reference_impl.cuda_graph import CUDAGraph
-from reference_impl.errors import DeviceError, GraphError, HostReadInCapture
-from reference_impl.graphed_callables import make_graphed_callables
-from reference_impl.hooks import (
-    register_graph_capture_end_hook,
-    register_graph_capture_start_hook,
-    register_graph_destroy_hook,
-    register_graph_instantiate_hook,
-    register_graph_replay_end_hook,
-    register_graph_replay_start_hook,
-)
-from reference_impl.namespace import (
+from reference_impl.devices.chosen import use_device
+from reference_impl.devices.namespace import (
     Event,
     MemPool,
     Stream,
+    cudart,
     current_stream,
     default_stream,
     empty,
@@ -37,12 +26,23 @@ from reference_impl.namespace import (
     memory_stats,
     pinned,
     read,
-    runtime,
     session,
     set_stream,
     stream,
     synchronize,
     tensor,
+)
+from reference_impl.errors import DeviceError, GraphError, HostReadInCapture
+from reference_impl.graphs.context import graph
+from reference_impl.graphs.cuda_graph import CUDAGraph
+from reference_impl.graphs.graphed_callables import make_graphed_callables
+from reference_impl.graphs.hooks import (
+    register_graph_capture_end_hook,
+    register_graph_capture_start_hook,
+    register_graph_destroy_hook,
+    register_graph_instantiate_hook,
+    register_graph_replay_end_hook,
+    register_graph_replay_start_hook,
 )
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "HostReadInCapture",
     "MemPool",
     "Stream",
+    "cudart",
     "current_stream",
     "default_stream",
     "empty",
@@ -74,7 +75,6 @@ __all__ = [
     "register_graph_instantiate_hook",
     "register_graph_replay_end_hook",
     "register_graph_replay_start_hook",
-    "runtime",
     "session",
     "set_stream",
     "stream",

@@ -6,10 +6,10 @@ import os
 from types import MappingProxyType, TracebackType
 from typing import Any
 
-from reference_impl.context import free_memory
-from reference_impl.core import MODES
-from reference_impl.debugging import DumpsWhenEnabled
-from reference_impl.namespace import *  # noqa: F403  # a device module has all of these names
+from reference_impl.devices.namespace import *  # noqa: F403  # a device module has all of these names
+from reference_impl.graphs.context import free_memory
+from reference_impl.graphs.core import MODES
+from reference_impl.graphs.debugging import DumpsWhenEnabled
 
 
 class Graph(DumpsWhenEnabled):

@@ -25,7 +25,7 @@ def check(runtime: Any, call: str, result: tuple[Any, ...], detail: str = "") ->
     """Return what a runtime function gave beside its error code.
 
     Args:
-        runtime: ``cuda.bindings.runtime`` or ``reference_impl.software``.
+        runtime: ``cuda.bindings.runtime`` or ``reference_impl.runtime``.
         call: name of the function, for the message.
         result: what the function returned, error code first.
         detail: one sentence for the user, added to the message.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from reference_impl.context import CaptureContext
-from reference_impl.debugging import DumpsWhenEnabled
-from reference_impl.graphed_callables import make_graphed_callables as _make_graphed_callables
-from reference_impl.namespace import *  # noqa: F403  # a device module has all of these names
+from reference_impl.devices.namespace import *  # noqa: F403  # a device module has all of these names
+from reference_impl.graphs.context import CaptureContext
+from reference_impl.graphs.debugging import DumpsWhenEnabled
+from reference_impl.graphs.graphed_callables import make_graphed_callables as _make_graphed_callables
 
 
 class XPUGraph(DumpsWhenEnabled):
@@ -82,5 +82,5 @@ def make_graphed_callables(
     allow_unused_input: bool = False,
     pool: Any = None,
 ) -> Any:
-    """See `reference_impl.graphed_callables.make_graphed_callables`."""
+    """See `reference_impl.graphs.graphed_callables.make_graphed_callables`."""
     return _make_graphed_callables(callables, sample_args, num_warmup_iters, allow_unused_input, pool)

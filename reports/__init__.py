@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.errors import RecordError, one_line
-from conformance.record import Record, read_record
+from conformance.records.record import Record, read_record
 from conformance.selfcheck.reading import read_table
 from reports.html import to_html
 from reports.markdown import to_markdown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.record import TestResult
+from conformance.records.record import TestResult
 from conformance.selfcheck.outcomes import Row
 from reports.detection import Detection
 from reports.model import Absence, Cell, Column, Counts, Finding, Report

@@ -1,6 +1,6 @@
 """What a report shows, computed once from the records, so that every page says the same.
 
-Nothing is judged or counted here: verdicts and counts are `conformance.record.Record.assessment`'s.
+Nothing is judged or counted here: verdicts and counts are `conformance.records.record.Record.assessment`'s.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from conformance.record import Record, TestResult
-from conformance.verdicts import RunVerdict, Verdict
+from conformance.records.record import Record, TestResult
+from conformance.records.verdicts import RunVerdict, Verdict
 from reports.detection import Detection, detection
 from reports.words import NOT_APPLICABLE, RECORDED, UNKNOWN, UNTESTABLE, VERDICTS, WORDS, Word, seconds
 
 if TYPE_CHECKING:
-    from conformance.registry import Requirement
+    from conformance.requirements.registry import Requirement
     from conformance.selfcheck.table import Table
 
 Pairs = tuple[tuple[str, str], ...]

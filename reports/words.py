@@ -6,8 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from conformance.records.verdicts import Verdict
 from conformance.selfcheck.outcomes import Outcome
-from conformance.verdicts import Verdict
 
 Tone = Literal["pass", "bad", "odd", "calm"]
 

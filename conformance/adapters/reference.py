@@ -102,7 +102,7 @@ def _face(  # what the faces differ in
     if on_host:
         # The suites' tensors are small: waiting for other threads takes longer than the work.
         torch.set_num_threads(1)
-    runtime = module.runtime()
+    runtime = module.cudart()
     # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
     declared = {} if on_host else {"rng": False, "graph_data": driver_numbers_nodes(runtime)}
     kind = on_the_host if on_host else OnCuda

@@ -9,7 +9,7 @@ import torch
 
 from conformance.adapter import Adapter, ModuleAdapter
 from conformance.errors import ImplementationError, Unavailable
-from conformance.revisions import Revision, of_version
+from conformance.requirements.revisions import Revision, of_version
 
 _RUNTIME = "cuda.bindings.runtime"
 _NODE_IDS_SINCE = 13010

@@ -8,11 +8,11 @@ import platform
 from typing import TYPE_CHECKING
 
 from conformance import __version__
+from conformance.adapters.implementations import KNOWN, resolve
 from conformance.cli.commands import add_command
 from conformance.errors import ConformanceError, ExitStatus, KitError
-from conformance.implementations import KNOWN, resolve
-from conformance.places import SUITES, suite_digest
-from conformance.registry import load_registry
+from conformance.paths import SUITES, suite_digest
+from conformance.requirements.registry import load_registry
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands

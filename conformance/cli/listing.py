@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from conformance.adapters.implementations import KNOWN
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus
-from conformance.implementations import KNOWN
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands

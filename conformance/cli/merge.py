@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
-from conformance.merge import merge
-from conformance.summary import RunSummary, verdict_line
+from conformance.records.merge import merge
+from conformance.records.summary import RunSummary, verdict_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, UsageError
-from conformance.record import read_record
-from conformance.summary import RunSummary, verdict_line
+from conformance.records.record import read_record
+from conformance.records.summary import RunSummary, verdict_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands

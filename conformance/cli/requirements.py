@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from conformance.cli.commands import add_command
-from conformance.coverage import Coverage, cover
 from conformance.errors import ExitStatus, UsageError
-from conformance.record import read_record
-from conformance.registry import Requirement, load_registry
-from conformance.revisions import Revision
-from conformance.statements import Document, load_documents
-from conformance.vocabulary import CAPABILITIES, DIALECTS, LEVELS
+from conformance.records.coverage import Coverage, cover
+from conformance.records.record import read_record
+from conformance.requirements.registry import Requirement, load_registry
+from conformance.requirements.revisions import Revision
+from conformance.requirements.statements import Document, load_documents
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, LEVELS
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -194,8 +194,8 @@ def _print_coverage(covered: Sequence[Coverage], whole: Sequence[Coverage]) -> N
 
 
 def _page() -> str:
-    from conformance.catalogue import markdown
-    from conformance.claims import tests_by_requirement
+    from conformance.requirements.deciding_tests import tests_by_requirement
+    from conformance.requirements.page import markdown
 
     return markdown(load_registry(), load_documents().values(), tests_by_requirement())
 

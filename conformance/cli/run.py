@@ -10,13 +10,12 @@ import pytest
 
 from conformance.cli.commands import add_command
 from conformance.errors import KitError
-from conformance.places import HOME, SUITES
+from conformance.paths import HOME, PYTEST_SETTINGS, SUITES
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
 
 # Named outright, because pytest would take the settings of whatever project the environment lies in.
-_SETTINGS = Path(__file__).with_name("pytest.ini")
 
 
 def add(commands: Commands) -> None:
@@ -41,7 +40,17 @@ def _run(given: argparse.Namespace) -> int:
     if not SUITES.is_dir():
         raise KitError(f"the suites are not installed: there is no folder {SUITES}")
     # The plug-in is named too: an environment may have pytest's automatic loading turned off.
-    words = ["-p", "conformance", "-p", "xdist", "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}"]
+    words = [
+        "-p",
+        "conformance",
+        "-p",
+        "xdist",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        str(PYTEST_SETTINGS),
+        f"--rootdir={HOME}",
+    ]
     words += [f"--impl={name}" for name in given.impl]
     words += [
         f"--{option}={value}"

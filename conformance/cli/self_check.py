@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, KitError, UsageError
-from conformance.options import EXPLORING, positive
 from conformance.selfcheck.catalogue import FAULTS, VARIANTS
+from conformance.session.options import EXPLORING, positive
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands

@@ -22,15 +22,15 @@ from conformance.isolation.hands import OUTPUT
 from conformance.isolation.link import Link, Links
 from conformance.isolation.verdict import charged, lost_report
 from conformance.isolation.watchdog import Watchdog
-from conformance.selection import Case, rerun_command
-from conformance.subjects import Subject
-from conformance.verdicts import Verdict
+from conformance.records.subject import Subject
+from conformance.records.verdicts import Verdict
+from conformance.session.cases import Case, rerun_command
 
 if TYPE_CHECKING:
-    from conformance.options import Options
-    from conformance.recording import Recorder
-    from conformance.registry import Registry
-    from conformance.selection import Selection
+    from conformance.requirements.registry import Registry
+    from conformance.session.cases import Selection
+    from conformance.session.options import Options
+    from conformance.session.recorder import Recorder
 
 #: In a row, for one place; then there is no sense in going on.
 STARTS = 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.isolation.calls import read_calls
 from conformance.isolation.hands import CALLS, OUTPUT, STACKS
-from conformance.traces import short_path
+from conformance.tracebacks import short_path
 
 if TYPE_CHECKING:
     from conformance.isolation.link import Link

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.record import TestResult
-from conformance.verdicts import Verdict
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Verdict
 
 if TYPE_CHECKING:
     from conformance.isolation.evidence import Ending
-    from conformance.selection import Case
+    from conformance.session.cases import Case
 
 
 def charged(

@@ -22,11 +22,11 @@ from xdist.remote import Marker, WorkerInteractor, setup_config
 from conformance.errors import ExitStatus
 from conformance.isolation.calls import CallRing, trace
 from conformance.isolation.hands import CALLS, OUTPUT, STACKS, TAIL, tail
-from conformance.process_state import ProcessState, changed_judges
-from conformance.subjects import Subject
+from conformance.records.subject import Subject
+from conformance.session.process_state import ProcessState, changed_judges
 
 if TYPE_CHECKING:
-    from conformance.executing import Executor
+    from conformance.session.executor import Executor
 
 _PR_SET_PDEATHSIG = 1
 # No second handler of fatal signals, and output that a crash leaves behind.

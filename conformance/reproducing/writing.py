@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
     from conformance.adapter import Adapter
-    from conformance.registry import Requirement
+    from conformance.requirements.registry import Requirement
 
 #: How often a script does what it does: a failure may need what went before it in the same process.
 _TURNS = 3

@@ -1,1 +1,1 @@
-"""The requirement files, one per area."""
+"""What is required: the requirements, the documents they come from, and who decides them."""

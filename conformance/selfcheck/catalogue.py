@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from conformance.adapters.implementations import KNOWN
 from conformance.errors import UsageError, one_line
-from conformance.implementations import KNOWN
-from conformance.registry import Registry
+from conformance.requirements.registry import Registry
 
 FAULTS = "reference_impl.faults"
 VARIANTS = "reference_impl.variants"

@@ -10,21 +10,21 @@ from functools import partial
 from operator import itemgetter
 
 from conformance import __version__
+from conformance.adapters.implementations import resolve
 from conformance.errors import UsageError
-from conformance.implementations import resolve
-from conformance.options import EXPLORING
-from conformance.places import suite_digest
-from conformance.record import TestResult
-from conformance.registry import Registry, load_registry
-from conformance.selection import Case
+from conformance.paths import suite_digest
+from conformance.records.record import TestResult
+from conformance.records.subject import environment
+from conformance.records.verdicts import Verdict
+from conformance.requirements.registry import Registry, load_registry
 from conformance.selfcheck import catalogue, children
 from conformance.selfcheck.catalogue import Fault, Variant
 from conformance.selfcheck.outcomes import Observed, Outcome, Row, first_kill, judge_fault, judge_variant, kills
 from conformance.selfcheck.running import Job, run
 from conformance.selfcheck.scripts import Trial, try_scripts
 from conformance.selfcheck.table import Table
-from conformance.subjects import environment
-from conformance.verdicts import Verdict
+from conformance.session.cases import Case
+from conformance.session.options import EXPLORING
 
 #: Seconds that a test of something correct may take: with new examples it draws many, perhaps on a busy machine.
 VARIANT_LIMIT_S = 300.0

@@ -22,9 +22,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.errors import one_line
-from conformance.record import TestResult
-from conformance.selection import Case
-from conformance.verdicts import Verdict
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Verdict
+from conformance.session.cases import Case
 
 #: Seconds that a test may take, unless it asks for more; the suites' tests take milliseconds.
 TEST_LIMIT_S = 20.0

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any
 
 from conformance.errors import one_line
-from conformance.record import TestResult
-from conformance.registry import Registry
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Verdict
+from conformance.requirements.registry import Registry
 from conformance.selfcheck.catalogue import Fault, Variant
-from conformance.verdicts import Verdict
 
 #: What is said of a script that fails with the fault that it was written for and passes without it.
 AS_PROMISED = "as promised"

@@ -18,18 +18,16 @@ from typing import Any
 import pytest
 
 from conformance.errors import KitError
-from conformance.executing import Executor
-from conformance.options import EXPLORING
-from conformance.places import HOME, SUITES
-from conformance.record import TestResult
-from conformance.selection import Case
+from conformance.paths import HOME, PYTEST_SETTINGS, SUITES
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Verdict
 from conformance.selfcheck import children
 from conformance.selfcheck.catalogue import Defect
 from conformance.selfcheck.children import Child
 from conformance.selfcheck.outcomes import Observed
-from conformance.verdicts import Verdict
-
-_SETTINGS = Path(__file__).parents[1] / "cli" / "pytest.ini"
+from conformance.session.cases import Case
+from conformance.session.executor import Executor
+from conformance.session.options import EXPLORING
 
 #: After that many tests whose process did not survive them, the rest is left out.
 _LOSSES = 3
@@ -100,7 +98,7 @@ def run(
     """
     names = list(dict.fromkeys([*(job.implementation for job in jobs), *implementations]))
     plugin = _Runner(jobs, processes, collected)
-    words = ["-p", _plugin(), "-p", "no:cacheprovider", "-c", str(_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
+    words = ["-p", _plugin(), "-p", "no:cacheprovider", "-c", str(PYTEST_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
     words += ["-p", "no:logging", "-p", "no:faulthandler", "-q", "--capture=no"]  # nobody reads what is logged
     words += [f"--impl={','.join(names)}", str(suites)]
     words += [] if explore is None else [f"--explore={explore}", f"--examples={examples}"]

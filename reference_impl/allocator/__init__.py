@@ -7,11 +7,11 @@ address taken during a capture stays good for every replay.
 Nothing here imports torch. ``reference_impl.allocator.storage`` turns blocks into storages.
 """
 
-from .core import CachingAllocator, poison_now
-from .errors import OutOfMemoryError
-from .memory import Block, Segment
-from .pools import DEFAULT_POOL, PoolId, graph_pool_handle, new_pool_id
-from .snapshot import BlockInfo, SegmentInfo
+from reference_impl.allocator.core import CachingAllocator, poison_now
+from reference_impl.allocator.errors import OutOfMemoryError
+from reference_impl.allocator.memory import Block, Segment
+from reference_impl.allocator.pools import DEFAULT_POOL, PoolId, graph_pool_handle, new_pool_id
+from reference_impl.allocator.snapshot import BlockInfo, SegmentInfo
 
 __all__ = [
     "DEFAULT_POOL",

@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Final
 
-from .errors import OutOfMemoryError
-from .gate import Gate
-from .heap import Heap
-from .memory import (
+from reference_impl.allocator.errors import OutOfMemoryError
+from reference_impl.allocator.gate import Gate
+from reference_impl.allocator.heap import Heap
+from reference_impl.allocator.memory import (
     ALLOCATED,
     PENDING,
     Arena,
@@ -18,8 +18,8 @@ from .memory import (
     round_block,
     round_segment,
 )
-from .pools import DEFAULT_POOL, PoolId, PoolTable, check_pool_id
-from .snapshot import SegmentInfo, describe_segment
+from reference_impl.allocator.pools import DEFAULT_POOL, PoolId, PoolTable, check_pool_id
+from reference_impl.allocator.snapshot import SegmentInfo, describe_segment
 
 POISON: Final = 0xFF
 """The byte that unwritten memory holds: NaN in every float type, -1 in every signed int."""

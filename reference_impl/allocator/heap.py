@@ -2,9 +2,9 @@
 
 from bisect import bisect_right, insort
 
-from .memory import ALLOCATED, INACTIVE, SMALL, Arena, Block, Segment
-from .pools import PoolId, check_pool_id
-from .statistics import Statistics
+from reference_impl.allocator.memory import ALLOCATED, INACTIVE, SMALL, Arena, Block, Segment
+from reference_impl.allocator.pools import PoolId, check_pool_id
+from reference_impl.allocator.statistics import Statistics
 
 
 class Heap:

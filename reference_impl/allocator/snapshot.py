@@ -2,8 +2,8 @@
 
 from typing import Literal, TypedDict
 
-from .memory import ALLOCATED, INACTIVE, Block, Segment, State
-from .pools import PoolId
+from reference_impl.allocator.memory import ALLOCATED, INACTIVE, Block, Segment, State
+from reference_impl.allocator.pools import PoolId
 
 
 class BlockInfo(TypedDict):

@@ -7,9 +7,9 @@ from typing import cast
 
 import torch
 
-from . import errors
-from .core import CachingAllocator
-from .memory import ALLOCATED, Block
+from reference_impl.allocator import errors
+from reference_impl.allocator.core import CachingAllocator
+from reference_impl.allocator.memory import ALLOCATED, Block
 
 _CPU = torch.device("cpu")
 # Torch has its own since 2.5.

@@ -12,10 +12,10 @@ from reference_impl.allocator.heap import Heap
 from reference_impl.allocator.memory import ALLOCATED, Segment
 from reference_impl.allocator.pools import PoolTable
 from reference_impl.allocator.statistics import Tally
-from reference_impl.core import GraphCore
+from reference_impl.devices.software.device import SoftwareDevice
 from reference_impl.faults.fault import Countdown, Faults, replaced, together
-from reference_impl.software import captures
-from reference_impl.software_device import SoftwareDevice
+from reference_impl.graphs.core import GraphCore
+from reference_impl.runtime import captures
 
 FAULTS = Faults("allocator")
 
@@ -50,7 +50,7 @@ def _begun(changed: Any) -> AbstractContextManager[Any]:
 @FAULTS.patch("pools.share-by-token", "pools.share-by-handle", "capture.pool-token-given")
 def pool_hint_ignored() -> AbstractContextManager[Any]:
     """The pool that a capture is given is checked and then ignored: every graph has a pool of its own."""
-    from reference_impl.pools import as_pool_id
+    from reference_impl.pool_ids import as_pool_id
 
     return _begun(lambda pool: None if pool is None else (as_pool_id("capture_begin()", pool), None)[1])
 

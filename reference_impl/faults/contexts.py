@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 import reference_impl
-from reference_impl import context, graphed_callables
 from reference_impl.accelerator import Graph
-from reference_impl.context import CaptureContext
 from reference_impl.faults.fault import Faults, replaced
-from reference_impl.graphed_callables import _Passes
+from reference_impl.graphs import context, graphed_callables
+from reference_impl.graphs.context import CaptureContext
+from reference_impl.graphs.graphed_callables import _Passes
 
 FAULTS = Faults("class")
 

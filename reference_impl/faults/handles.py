@@ -7,8 +7,8 @@ import pathlib
 from typing import Any
 
 from reference_impl import CUDAGraph
-from reference_impl.debugging import print_dot
 from reference_impl.faults.fault import Faults
+from reference_impl.graphs.debugging import print_dot
 from reference_impl.xpu import XPUGraph
 
 FAULTS = Faults("class")

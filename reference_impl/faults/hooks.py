@@ -12,7 +12,7 @@ from torch.utils.hooks import RemovableHandle
 from reference_impl import CUDAGraph
 from reference_impl.errors import DeviceError
 from reference_impl.faults.fault import Faults, replaced
-from reference_impl.hooks import Hook, Hooks
+from reference_impl.graphs.hooks import Hook, Hooks
 
 FAULTS = Faults("class")
 

@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from reference_impl import CUDAGraph, core
-from reference_impl.core import GraphCore
+from reference_impl import CUDAGraph
 from reference_impl.errors import DeviceError, GraphError
 from reference_impl.faults.fault import Faults, replaced
-from reference_impl.hooks import Hooks
+from reference_impl.graphs import core
+from reference_impl.graphs.core import GraphCore
+from reference_impl.graphs.hooks import Hooks
 
 FAULTS = Faults("class")
 

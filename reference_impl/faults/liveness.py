@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
-from reference_impl import CUDAGraph, operators
+from reference_impl import CUDAGraph
+from reference_impl.devices import operators
 from reference_impl.faults.fault import Faults, replaced
-from reference_impl.liveness import LivenessTracker, _Input
+from reference_impl.graphs.liveness import LivenessTracker, _Input
 
 FAULTS = Faults("class")
 
@@ -143,8 +144,8 @@ def tracker_takes_own_tensors_for_inputs() -> AbstractContextManager[Any]:
 
         return within
 
-    from reference_impl import liveness
     from reference_impl.faults.fault import together
+    from reference_impl.graphs import liveness
 
     return together(replaced(LivenessTracker, "_note_made_inside", nothing), replaced(liveness, "_within", everywhere))
 
@@ -155,7 +156,7 @@ def tracker_accepts_reused_memory() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def dead(self: _Input) -> bool:
-            from reference_impl.chosen_device import device
+            from reference_impl.devices.chosen import device
 
             allocator = getattr(device(), "allocator", None)
             segment = None if allocator is None else allocator.segment_of(self.address)

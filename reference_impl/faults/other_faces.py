@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from reference_impl.accelerator import Graph
-from reference_impl.core import GraphCore
 from reference_impl.faults.fault import Faults
+from reference_impl.graphs.core import GraphCore
 from reference_impl.xpu import XPUGraph
 
 FAULTS = Faults("class")

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from reference_impl import operators
+from reference_impl.devices import operators
 from reference_impl.faults.fault import Faults, replaced
 from reference_impl.faults.recorder import Run, changed_rerun, tensors_in
-from reference_impl.software.executables import Step
+from reference_impl.runtime.executables import Step
 
 FAULTS = Faults("recorder")
 

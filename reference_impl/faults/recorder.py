@@ -11,12 +11,13 @@ from typing import Any
 
 import torch
 
-from reference_impl import operators, recorder
+from reference_impl.devices import operators
+from reference_impl.devices.software import recorder
+from reference_impl.devices.software.device import SoftwareDevice
+from reference_impl.devices.software.recorder import _Recording
+from reference_impl.devices.software.sinks import SoftwareCapture
 from reference_impl.faults.fault import Countdown, Faults, replaced
-from reference_impl.recorder import _Recording
-from reference_impl.software import scheduler
-from reference_impl.software_device import SoftwareDevice
-from reference_impl.software_sinks import SoftwareCapture
+from reference_impl.runtime import scheduler
 
 FAULTS = Faults("recorder")
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from reference_impl import software
+from reference_impl import runtime as software
 from reference_impl.faults.fault import Countdown, Faults, replaced, together
-from reference_impl.software import api_streams, executables, scheduler, streams
-from reference_impl.software.captures import Capture
-from reference_impl.software.executables import Executable, FrozenNode
+from reference_impl.runtime import api_streams, executables, scheduler, streams
+from reference_impl.runtime.captures import Capture
+from reference_impl.runtime.executables import Executable, FrozenNode
 
 FAULTS = Faults("runtime")
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from reference_impl import software, software_streams
+from reference_impl import runtime as software
+from reference_impl.devices.software import streams as software_streams
 from reference_impl.faults.fault import Faults, replaced, together
-from reference_impl.software import captures, executables, templates
-from reference_impl.software.captures import Capture
-from reference_impl.software.executables import Executable, FrozenNode, Step
-from reference_impl.software.memory import Fill
+from reference_impl.runtime import captures, executables, templates
+from reference_impl.runtime.captures import Capture
+from reference_impl.runtime.executables import Executable, FrozenNode, Step
+from reference_impl.runtime.memory import Fill
 
 FAULTS = Faults("runtime")
 
@@ -136,7 +137,7 @@ def mode_outlives_the_capture() -> AbstractContextManager[Any]:
 @FAULTS.patch("capture.reports-capturing")
 def never_says_capturing() -> AbstractContextManager[Any]:
     """is_current_stream_capturing() is always False: a default that nobody overrode."""
-    from reference_impl import namespace
+    from reference_impl.devices import namespace
 
     return together(
         replaced(namespace, "current_stream_capturing", lambda _: lambda on: False),
@@ -147,7 +148,7 @@ def never_says_capturing() -> AbstractContextManager[Any]:
 @FAULTS.patch("capture.reports-this-stream")
 def every_stream_says_capturing() -> AbstractContextManager[Any]:
     """While anything captures, every stream says that it does."""
-    from reference_impl import namespace
+    from reference_impl.devices import namespace
 
     return replaced(namespace, "current_stream_capturing", lambda _: lambda on: bool(captures.live))
 

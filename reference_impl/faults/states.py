@@ -12,7 +12,7 @@ import torch
 from reference_impl import CUDAGraph
 from reference_impl.errors import GraphError
 from reference_impl.faults.fault import Faults
-from reference_impl.topology import nodes_of
+from reference_impl.graphs.topology import nodes_of
 
 FAULTS = Faults("class")
 

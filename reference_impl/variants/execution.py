@@ -9,18 +9,18 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import reference_impl
-from reference_impl import debugging
 from reference_impl.allocator import core as allocator
 from reference_impl.allocator import new_pool_id
-from reference_impl.context import CaptureContext
-from reference_impl.core import GraphCore, _Holdings
+from reference_impl.devices.software.device import SoftwareDevice
 from reference_impl.faults.fault import replaced, together
-from reference_impl.hooks import Hooks
-from reference_impl.software import executables, scheduler
-from reference_impl.software.captures import Capture
-from reference_impl.software.orders import _with_serial, topological
-from reference_impl.software.templates import Empty
-from reference_impl.software_device import SoftwareDevice
+from reference_impl.graphs import debugging
+from reference_impl.graphs.context import CaptureContext
+from reference_impl.graphs.core import GraphCore, _Holdings
+from reference_impl.graphs.hooks import Hooks
+from reference_impl.runtime import executables, scheduler
+from reference_impl.runtime.captures import Capture
+from reference_impl.runtime.orders import _with_serial, topological
+from reference_impl.runtime.templates import Empty
 from reference_impl.variants.variant import CUDA, Variants
 
 VARIANTS = Variants()

@@ -7,12 +7,13 @@ import warnings
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from reference_impl import CUDAGraph, software_device
+from reference_impl import CUDAGraph
 from reference_impl.accelerator import Graph
-from reference_impl.core import GraphCore
+from reference_impl.devices.software import device as software_device
 from reference_impl.errors import GraphError
 from reference_impl.faults.fault import replaced, together
-from reference_impl.software.handles import HandleTable
+from reference_impl.graphs.core import GraphCore
+from reference_impl.runtime.handles import HandleTable
 from reference_impl.variants.variant import CUDA, EVERY_DIALECT, Variants
 
 VARIANTS = Variants()
@@ -66,7 +67,7 @@ def not_implemented_errors() -> AbstractContextManager[Any]:
 @VARIANTS.patch(*EVERY_DIALECT)
 def runtime_errors_for_arguments() -> AbstractContextManager[Any]:
     """A wrong pool or error mode is a RuntimeError, as a check in C++ raises it."""
-    from reference_impl import core
+    from reference_impl.graphs import core
 
     def wrap(original: Any) -> Any:
         def checked(*arguments: Any) -> Any:
@@ -110,8 +111,8 @@ def named_tokens() -> AbstractContextManager[Any]:
 @VARIANTS.patch("reference", "reference.xpu")
 def handles_used_again() -> AbstractContextManager[Any]:
     """A handle whose object is gone names the next object of its kind, as addresses do."""
-    from reference_impl.software.executables import executables
-    from reference_impl.software.templates import templates
+    from reference_impl.runtime.executables import executables
+    from reference_impl.runtime.templates import templates
 
     free: dict[int, list[int]] = {}
     tables = (executables, templates)

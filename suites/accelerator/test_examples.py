@@ -8,9 +8,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import replay, side_stream
+from conformance.markers import requirement
 from suites.debug_dump.programs import quiet
+from suites.support.programs import replay, side_stream
 
 
 @requirement("accelerator.document-example")

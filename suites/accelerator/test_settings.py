@@ -9,10 +9,10 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import captured, side_stream
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, caught, expect_capture, in_words
 from suites.keep_graph.programs import Counter
+from suites.support.programs import captured, side_stream
 
 
 @requirement("accelerator.constructor-begins-nothing")

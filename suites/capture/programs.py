@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from suites.common import capture_between, capture_into, side_stream
+from suites.support.programs import capture_between, capture_into, side_stream
 
 #: Every way that the documents offer to capture.
 BOTH_WAYS = pytest.mark.parametrize("way", ["begin-end", "context"])

@@ -6,9 +6,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, fail
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by, ramp
-from suites.common import captured, replay, warm_up
+from suites.support.programs import captured, replay, warm_up
 
 SHAPE = (3, 5)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by
 
 

@@ -7,9 +7,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import ramp
-from suites.common import captured, replay, warm_up
+from suites.support.programs import captured, replay, warm_up
 
 _HOST_CALLS: list[str] = []
 

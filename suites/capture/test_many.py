@@ -6,9 +6,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import ramp
-from suites.common import captured, replay
+from suites.support.programs import captured, replay
 
 #: Neither round nor small enough for a table of a fixed size that nobody thought of.
 LENGTH = 133

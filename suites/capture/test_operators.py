@@ -11,9 +11,9 @@ from torch import _foreach_add, _foreach_add_, _foreach_mul_  # optimizers are m
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import ramp
-from suites.common import captured, replay
+from suites.support.programs import captured, replay
 
 SHAPE = (3, 5)
 

@@ -12,9 +12,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by, ramp
-from suites.common import OperatorCount, captured, replay, side_stream
+from suites.support.programs import OperatorCount, captured, replay, side_stream
 
 NOTHING_RUNS = "captured work does not run before a replay"
 

@@ -6,9 +6,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by, open_capture
-from suites.common import capture_between, replay, side_stream
+from suites.support.programs import capture_between, replay, side_stream
 
 
 @BOTH_WAYS

@@ -6,9 +6,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import ORDERINGS, open_capture, order, ramp
-from suites.common import captured, replay
+from suites.support.programs import captured, replay
 
 SHAPE = (3, 5)
 

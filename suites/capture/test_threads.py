@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import ORDERINGS, order
-from suites.common import captured, replay
+from suites.support.programs import captured, replay
 
 PROMISE = "work that another thread gives to a capturing stream is captured in its place"
 

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import ramp
-from suites.common import captured, replay
+from suites.support.programs import captured, replay
 
 if TYPE_CHECKING:
     import torch

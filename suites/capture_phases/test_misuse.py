@@ -9,9 +9,8 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture_phases.programs import KEEP, begun, finish
-from suites.common import capture_between, replay
 from suites.failed_capture.programs import (
     Affine,
     caught,
@@ -22,6 +21,7 @@ from suites.failed_capture.programs import (
     open_capture,
 )
 from suites.keep_graph.programs import Counter
+from suites.support.programs import capture_between, replay
 
 
 @requirement("capture-phases.not-instantiated-between")

@@ -8,12 +8,12 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture_phases.programs import KEEP, begun, capture_pre, finish, finished
-from suites.common import replay, side_stream
 from suites.failed_capture.programs import open_capture
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template, exec_handle
+from suites.support.programs import replay, side_stream
 
 
 @requirement("capture-phases.pre-ends-capture")

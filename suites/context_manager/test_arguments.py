@@ -8,9 +8,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.context_manager.programs import context
+from suites.support.programs import captured, replay
 
 
 @pytest.mark.parametrize("origin", ["handle", "none"])

@@ -10,8 +10,8 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
+from suites.support.programs import capture_into, captured, replay
 
 
 @requirement("context-manager.captures-body")

@@ -8,8 +8,8 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
+from suites.support.programs import replay
 
 #: Elements of a tensor that is large enough to get memory of its own from the system: 24 MiB.
 LARGE = 6 * 1024 * 1024 + 37

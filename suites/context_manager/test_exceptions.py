@@ -8,9 +8,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.context_manager.programs import Interruption, Unrelated, related, spoil, stream_kept
+from suites.support.programs import captured, replay
 
 
 @pytest.mark.parametrize("kind", [ValueError, StopIteration, Unrelated, Interruption], ids=lambda kind: kind.__name__)

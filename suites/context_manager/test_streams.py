@@ -6,9 +6,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import replay, side_stream
+from conformance.markers import requirement
 from suites.context_manager.programs import RESTORED, Unrelated, refused_block, spoil, stream_kept
+from suites.support.programs import replay, side_stream
 
 
 @requirement("context-manager.own-stream")

@@ -12,9 +12,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
-from conformance.registry import requirement
-from suites.common import capture_between
+from conformance.markers import requirement
 from suites.debug_dump.dot import Drawing, NotDot, read
+from suites.support.programs import capture_between
 
 OPERATORS = 4
 

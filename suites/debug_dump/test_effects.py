@@ -10,11 +10,11 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
 from suites.debug_dump.programs import debugged, drawing_in, dump, dumped, kept, quiet, row_of_operators
 from suites.failed_capture.programs import Affine, caught
 from suites.keep_graph.programs import Counter
+from suites.support.programs import replay
 
 
 @requirement("debug-dump.enabled-graph-replays")

@@ -11,9 +11,8 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by
-from suites.common import capture_into
 from suites.debug_dump.dot import NotDot, read
 from suites.debug_dump.programs import (
     OPERATORS,
@@ -27,6 +26,7 @@ from suites.debug_dump.programs import (
     row_of_operators,
 )
 from suites.raw_handles.programs import Template
+from suites.support.programs import capture_into
 
 VERBOSITY = pytest.mark.parametrize("verbose", [True, False], ids=["verbose", "brief"])
 

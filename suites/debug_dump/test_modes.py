@@ -10,12 +10,12 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_between, replay
+from conformance.markers import requirement
 from suites.debug_dump.programs import debugged, drawing_in, dump, kept, quiet
 from suites.failed_capture.programs import Affine, caught, in_words, open_capture
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import exec_handle
+from suites.support.programs import capture_between, replay
 
 
 @requirement("debug-dump.kept-graph")

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.error_modes.programs import every_mode
 from suites.failed_capture.programs import (
     caught,

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.error_modes.programs import every_mode, expect_allowed, expect_refused, probe, unsafe
 from suites.failed_capture.programs import expect_capture
 

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_no_raise, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.error_modes.programs import expect_refused, refusing_mode, unsafe, unsafe_elsewhere
 from suites.failed_capture.programs import Affine, Attempt, attempt, expect_capture, expect_eager_work, in_words
 

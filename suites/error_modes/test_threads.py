@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.error_modes.programs import (
     capture_in_worker,
     every_mode,

@@ -12,7 +12,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
 from conformance.errors import HarnessError
-from suites.common import side_stream
+from suites.support.programs import side_stream
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, fail
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.memory import ALL, YOUNG, growth, use_large_memory
 from suites.failed_capture.programs import Affine, caught, expect_capture, expect_eager_work, in_words
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import side_stream
+from conformance.markers import requirement
 from suites.failed_capture.programs import (
     SIZE,
     Affine,
@@ -21,6 +20,7 @@ from suites.failed_capture.programs import (
     in_words,
     spoil,
 )
+from suites.support.programs import side_stream
 
 
 @requirement("failed-capture.replay-refused")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.programs import (
     POISON,
     SIZE,

@@ -10,7 +10,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, Attempt, Spoiler, basic, forking, host_read, in_words, spoil
 
 

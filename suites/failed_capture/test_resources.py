@@ -6,7 +6,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.memory import growth, settle, use_large_memory
 from suites.failed_capture.programs import (
     POISON,

@@ -8,8 +8,8 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
-from suites.common import capture_between
 from suites.debug_dump.programs import kept
+from suites.support.programs import capture_between
 
 #: The documented keys of a node.
 NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_name", "dependencies", "dependents")

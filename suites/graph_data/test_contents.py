@@ -10,7 +10,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
 from suites.graph_data.programs import NODE_KEYS, data_of, documented, empty, following, instantiated
 from suites.raw_handles.programs import Template, runtime_call

@@ -9,11 +9,11 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
-from suites.common import capture_between, replay
+from conformance.markers import requirement
 from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
 from suites.graph_data.programs import data_of, documented, instantiated, shape_of
 from suites.raw_handles.programs import Template
+from suites.support.programs import capture_between, replay
 
 
 def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, leaf, ramp
 
 REFUSALS = (AssertionError, RuntimeError, TypeError, ValueError)

@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, gradient_of, leaf, ramp
+from suites.support.programs import captured, replay
 
 
 def _runs(impl: Adapter, **settings: Any) -> int:

@@ -11,7 +11,7 @@ from torch import nn
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, expect_close, gradient_of, leaf, network, ramp, twins, wave
 
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {

@@ -10,7 +10,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf, ramp
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from suites.common import capture_between
 from suites.failed_capture.programs import Affine
+from suites.support.programs import capture_between
 
 KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
 

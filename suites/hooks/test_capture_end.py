@@ -8,12 +8,12 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.capture.programs import BOTH_WAYS, capture_by
-from suites.common import capture_between, capture_into, replay
 from suites.hooks.programs import KEEP, noting
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template
+from suites.support.programs import capture_between, capture_into, replay
 
 
 @requirement("hooks.capture-end-argument")

@@ -9,8 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import capture_into, captured
+from conformance.markers import requirement
 from suites.context_manager.programs import related
 from suites.failed_capture.memory import growth
 from suites.failed_capture.programs import (
@@ -22,6 +21,7 @@ from suites.failed_capture.programs import (
     in_words,
 )
 from suites.hooks.programs import EACH_OCCASION, KEEP, HookFailed, Occasion, raising, register
+from suites.support.programs import capture_into, captured
 
 REACHES = "what a hook raises reaches the caller of the call that ran it"
 

@@ -9,10 +9,10 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
-from suites.common import capture_between, replay
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, attempt, device_synchronize, expect_capture
 from suites.hooks.programs import EACH_MOMENT, KEEP, register
+from suites.support.programs import capture_between, replay
 
 
 @requirement("hooks.per-graph")

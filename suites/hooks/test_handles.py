@@ -11,7 +11,7 @@ from torch.utils.hooks import RemovableHandle
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.hooks.programs import EACH_MOMENT, Rounds, noting
 
 

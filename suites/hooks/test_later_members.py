@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
-from suites.common import capture_between, replay, side_stream
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine
 from suites.hooks.programs import noting
+from suites.support.programs import capture_between, replay, side_stream
 
 MOMENTS = ("capture_start", "capture_end", "post_instantiate", "replay_start", "replay_end")
 FOR_ALL = ("capture_start", "capture_end", "instantiate", "replay_start", "replay_end", "destroy")

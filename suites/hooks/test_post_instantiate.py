@@ -8,12 +8,12 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import capture_between, captured, replay
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine
 from suites.hooks.programs import EACH_MOMENT, KEEP, noting, register
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template, launch
+from suites.support.programs import capture_between, captured, replay
 
 ONCE = "a post-instantiate hook runs once after each instantiation"
 

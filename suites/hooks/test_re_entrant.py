@@ -9,10 +9,10 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.registry import requirement
-from suites.common import capture_between
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, caught, current_stream_kept, expect_capture, in_words
 from suites.hooks.programs import EACH_OCCASION, Occasion, register
+from suites.support.programs import capture_between
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "replay": lambda graph: graph.replay(),

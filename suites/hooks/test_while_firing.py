@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.hooks.programs import EACH_MOMENT, MOMENTS, Rounds
 
 

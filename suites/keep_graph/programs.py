@@ -11,8 +11,8 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
+from suites.support.programs import captured, replay
 
 #: States of a graph that holds a capture, by readable name.
 HELD_STATES = ("executable-only", "template-only", "kept-and-instantiated", "kept-and-replayed")

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
+from suites.support.programs import capture_into, replay
 
 Make = Callable[[Adapter], Any]
 

@@ -7,9 +7,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
+from suites.support.programs import captured, replay
 
 DTYPES = (torch.float64, torch.bfloat16, torch.int64)
 

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises, fail
-from conformance.registry import requirement
-from suites.common import capture_into, replay, side_stream
+from conformance.markers import requirement
 from suites.keep_graph.programs import HELD_STATES, Counter, graph_in_state, refusal, runs_so_far
+from suites.support.programs import capture_into, replay, side_stream
 
 KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
+from suites.support.programs import captured, replay
 
 
 @requirement("keep-graph.false-executable-at-capture-end")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from suites.common import replay
 from suites.context_manager.programs import RESTORED, Unrelated, refused_block, related, spoil, stream_kept
 from suites.failed_capture.programs import caught, in_words
 from suites.lifecycle.lives import Lives, Named, added
 from suites.lifecycle.machine import offers
+from suites.support.programs import replay
 
 if TYPE_CHECKING:
     import torch

@@ -8,10 +8,10 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.common import capture_between, capture_into
 from suites.lifecycle.lives import Lives
 from suites.liveness.programs import POISON, SIZE, UNTOUCHED, expect_alive, expect_dead
 from suites.liveness.test_uses import check_death
+from suites.support.programs import capture_between, capture_into
 
 #: Ways to use an input, one of each row in a life.
 USES = (

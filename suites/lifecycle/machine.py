@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from conformance.adapter import Adapter
 from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
-from conformance.examples import Examples, examples
+from conformance.property_tests import Examples, examples
 from conformance.reproducing.steps import Steps
-from conformance.revisions import Revision
+from conformance.requirements.revisions import Revision
 from suites.lifecycle.model import COUNT, Graph, Output, Pool, State, Values, Work, rows
 
 CELLS = 3

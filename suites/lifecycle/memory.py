@@ -10,12 +10,12 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.common import capture_into, captured, replay
 from suites.failed_capture.memory import use_large_memory
 from suites.failed_capture.programs import attempt, caught, expect_capture, expect_eager_work, host_read
 from suites.lifecycle.lives import Lives
 from suites.lifecycle.machine import offers
 from suites.pools.programs import POISON, chain, churn, settle
+from suites.support.programs import capture_into, captured, replay
 
 #: Elements of the tensors of these captures: not round, and more than a block of the smallest kind.
 SIZE = 1031

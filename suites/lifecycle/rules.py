@@ -10,7 +10,7 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
-from conformance.examples import Examples
+from conformance.property_tests import Examples
 from suites.lifecycle.machine import ANY, Machine, offers
 from suites.lifecycle.model import Graph, Pool, State
 

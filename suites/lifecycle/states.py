@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import NotConforming, expect, expect_equal, expect_raises
-from suites.common import capture_between, capture_into, replay, side_stream
 from suites.failed_capture.programs import caught, in_words, open_capture
 from suites.lifecycle.lives import Lives, added
 from suites.lifecycle.machine import offers
 from suites.misuse.test_messages import judge
 from suites.raw_handles.programs import Template
+from suites.support.programs import capture_between, capture_into, replay, side_stream
 
 if TYPE_CHECKING:
     import torch

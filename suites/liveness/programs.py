@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_raises, fail
-from suites.common import captured, replay
+from suites.support.programs import captured, replay
 
 if TYPE_CHECKING:
     import torch

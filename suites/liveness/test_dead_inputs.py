@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
-from suites.common import captured, side_stream
+from conformance.markers import requirement
 from suites.liveness.programs import DEAD, POISON, SIZE, UNTOUCHED, add_one, checked, expect_alive, expect_dead
+from suites.support.programs import captured, side_stream
 
 
 @requirement("liveness.dead-input")

@@ -10,9 +10,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
 from suites.liveness.programs import DEAD, POISON, SIZE, add_one, checked, expect_alive, expect_dead
+from suites.support.programs import capture_into, captured, replay
 
 
 @requirement("liveness.keeps-nothing-alive")

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
-from suites.common import side_stream
+from conformance.markers import requirement
 from suites.liveness.programs import POISON, SIZE, checked, expect_alive, expect_dead
+from suites.support.programs import side_stream
 
 
 class Scale(torch.nn.Module):

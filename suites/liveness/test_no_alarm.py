@@ -11,9 +11,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.liveness.programs import ALIVE, POISON, SIZE, add_one, checked, expect_alive
+from suites.support.programs import captured, replay
 
 
 def _refused(graph: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.liveness.programs import POISON, SIZE, add_one, checked, expect_alive, expect_dead
 
 Held = list[torch.Tensor]

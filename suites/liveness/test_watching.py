@@ -9,10 +9,10 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
-from suites.common import OperatorCount, capture_between, side_stream
+from conformance.markers import requirement
 from suites.failed_capture.programs import caught
 from suites.liveness.programs import SIZE
+from suites.support.programs import OperatorCount, capture_between, side_stream
 
 WAYS = ("ended", "ended-and-replayed", "reset", "deletion")
 

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import NotConforming, expect, expect_equal, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.programs import (
     Affine,
     caught,

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, caught, in_words, open_capture
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from conformance.registry import requirement
-from suites.common import side_stream
+from conformance.markers import requirement
 from suites.failed_capture.programs import (
     Affine,
     caught,
@@ -17,6 +16,7 @@ from suites.failed_capture.programs import (
     open_capture,
 )
 from suites.misuse.programs import State, captured, failed, in_states, instantiated, name, new, reset, template
+from suites.support.programs import side_stream
 
 
 @requirement("misuse.end-without-begin")

@@ -7,10 +7,10 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from conformance.registry import requirement
-from suites.common import side_stream
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, open_capture
 from suites.misuse.programs import State, captured, in_states, new, new_keep, reset, reset_keep
+from suites.support.programs import side_stream
 
 PROMISE = "the error of a refused call tells its user, in words, what is wrong"
 

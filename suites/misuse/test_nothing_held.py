@@ -22,7 +22,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, expect_capture
 from suites.misuse.programs import (
     State,

@@ -10,7 +10,7 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
-from suites.common import captured, side_stream
+from suites.support.programs import captured, side_stream
 
 if TYPE_CHECKING:
     import torch

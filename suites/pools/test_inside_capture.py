@@ -10,9 +10,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.pools.programs import POISON, SIZE
+from suites.support.programs import captured, replay
 
 
 @requirement("pools.reuse-inside-capture")

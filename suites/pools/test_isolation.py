@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay, side_stream
+from conformance.markers import requirement
 from suites.pools.programs import POISON, SIZE, capture_chain, chain, churn, settle
+from suites.support.programs import captured, replay, side_stream
 
 
 def check_apart(impl: Adapter, graphs: list[tuple[Any, torch.Tensor, torch.Tensor]], promise: str) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay, side_stream
+from conformance.markers import requirement
 from suites.pools.programs import POISON, SIZE, capture_chain, chain, churn, settle
+from suites.support.programs import capture_into, captured, replay, side_stream
 
 
 @requirement("pools.lives-while-used")

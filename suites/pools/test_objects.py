@@ -9,9 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, fail
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
 from suites.pools.programs import POISON, SIZE, capture_chain
+from suites.support.programs import replay
 
 
 def _expect_replays(impl: Adapter, graph: Any, source: Any, out: Any, steps: int, promise: str) -> None:

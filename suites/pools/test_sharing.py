@@ -10,9 +10,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.pools.programs import POISON, SIZE, capture_chain, chain, settle, usage
+from suites.support.programs import captured, replay
 
 WAYS = ("context-manager", "capture-begin")
 

@@ -14,9 +14,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import capture_between, capture_into, captured, replay
+from conformance.markers import requirement
 from suites.pools.programs import capture_chain, chain, settle, usage, usage_since
+from suites.support.programs import capture_between, capture_into, captured, replay
 
 SIZE = 30011
 

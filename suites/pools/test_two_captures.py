@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
 from suites.pools.programs import POISON, SIZE, capture_chain, chain
+from suites.support.programs import replay
 
 if TYPE_CHECKING:
     import torch

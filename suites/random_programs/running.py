@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect_equal
-from conformance.examples import Examples, examples
+from conformance.property_tests import Examples, examples
 from conformance.reproducing.steps import Steps, constant
 from suites.random_programs.drawing import programs
 from suites.random_programs.operators import register_blend

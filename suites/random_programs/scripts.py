@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from conformance.adapter import Adapter
 from conformance.checks import NotConforming, expect_equal
 from conformance.errors import HarnessError
-from conformance.examples import Examples, examples
+from conformance.property_tests import Examples, examples
 from conformance.reproducing.steps import Steps
-from conformance.traces import missing_method
+from conformance.tracebacks import missing_method
 
 T = TypeVar("T")
 

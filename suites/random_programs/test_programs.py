@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapter import Adapter
-from conformance.registry import property_test, requirement
+from conformance.markers import property_test, requirement
 from suites.random_programs.running import hold
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.adapter import Adapter
-from conformance.registry import property_test, requirement
-from suites.common import captured
+from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import Script, hold
+from suites.support.programs import captured
 
 PROMISE = "from the same seed a replay draws what running the program eagerly at its place would"
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import property_test, requirement
-from suites.common import replay
+from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import Script, hold
 from suites.raw_handles.programs import launch
+from suites.support.programs import replay
 from suites.template_editing.programs import executable_of, kept, refused_update, update
 
 DOES = "a replay does what the executable holds: the template of the latest instantiate(), and its own changes since"

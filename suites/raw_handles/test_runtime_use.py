@@ -10,10 +10,10 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template, launch, runtime_call
+from suites.support.programs import capture_into, captured, replay
 
 
 @requirement("raw-handles.template-has-captured-nodes")

@@ -6,10 +6,10 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter, refusal
 from suites.raw_handles.programs import template_handle
+from suites.support.programs import capture_into, captured, replay
 
 KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
 

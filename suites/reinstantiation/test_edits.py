@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.reinstantiation.programs import EDITS, FEW_EDITS, UNEDITED, Edit, Scene
 
 EACH_EDIT = pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)

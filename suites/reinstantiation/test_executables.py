@@ -8,12 +8,12 @@ import pytest
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import captured, replay, side_stream
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.kept import Kept
 from suites.raw_handles.programs import Template, launch
 from suites.reinstantiation.programs import FEW_EDITS, SIZE, UNEDITED, Edit, Scene
+from suites.support.programs import captured, replay, side_stream
 
 
 @requirement("reinstantiation.same-work-when-unedited")

@@ -9,11 +9,11 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
 from suites.raw_handles.programs import Template
 from suites.reinstantiation.programs import SIZE, UNEDITED, Scene
+from suites.support.programs import capture_into, captured, replay
 
 # One dtype for each element size that a memset node can have.
 DTYPES = {torch.int32: -9, torch.bfloat16: -1.5, torch.uint8: 201}

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
-from suites.common import captured
+from suites.support.programs import captured
 
 
 def ramp(shape: tuple[int, ...], start: int = 0) -> torch.Tensor:

@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.replay.programs import ramp
+from suites.support.programs import captured, replay
 
 SHAPE = (3, 5)
 

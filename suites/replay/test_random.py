@@ -11,9 +11,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
-from suites.common import captured
+from conformance.markers import requirement
 from suites.replay.programs import results_of
+from suites.support.programs import captured
 
 #: Each makes random numbers from a tensor of ones that holds 37 elements.
 DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

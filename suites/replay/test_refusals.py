@@ -8,8 +8,8 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay, side_stream
+from conformance.markers import requirement
+from suites.support.programs import capture_into, captured, replay, side_stream
 
 NOTHING_CAPTURED = "replay of a graph that captured nothing is refused"
 

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import capture_between, captured, side_stream
+from conformance.markers import requirement
 from suites.replay.programs import captured_chain, chain, chained
+from suites.support.programs import capture_between, captured, side_stream
 
 
 @pytest.mark.parametrize("where", ["capture-stream", "other-stream", "default-stream"])

@@ -8,8 +8,7 @@ import pytest
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import (
     HELD_STATES,
     Counter,
@@ -18,6 +17,7 @@ from suites.keep_graph.programs import (
     graph_in_state,
     runs_so_far,
 )
+from suites.support.programs import capture_into, captured, replay
 
 EACH_STATE = each_state("reset.kept-graphs")
 EACH_MODE = each_mode("reset.kept-graphs")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
-from suites.common import capture_into, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter, graph_in_state
 from suites.raw_handles.kept import Kept
+from suites.support.programs import capture_into, replay
 
 PROMISES = {
     "reset": "reset() destroys what the graph held: its template and its executable",

@@ -7,9 +7,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay, side_stream
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter, collect_garbage, each_mode
+from suites.support.programs import capture_into, captured, replay, side_stream
 
 EACH_MODE = each_mode("reset.kept-graphs")
 

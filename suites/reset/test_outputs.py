@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement
-from suites.common import captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import collect_garbage, each_mode
+from suites.support.programs import captured, replay
 
 SIZE = 1003
 ENDINGS = pytest.mark.parametrize("ending", ["reset", "deleted", "reset-and-deleted"])

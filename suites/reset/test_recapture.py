@@ -11,9 +11,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, captured, replay
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter, each_mode, each_state, graph_in_state, runs_so_far
+from suites.support.programs import capture_into, captured, replay
 
 EACH_MODE = each_mode("reset.kept-graphs")
 

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import captured, replay, side_stream
+from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
+from suites.support.programs import captured, replay, side_stream
 
 REFUSALS = (TypeError, ValueError, RuntimeError)
 

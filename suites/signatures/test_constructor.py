@@ -10,9 +10,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.registry import requirement
-from suites.common import capture_into, replay
+from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, expect_parameter, parameters_of
+from suites.support.programs import capture_into, replay
 
 REFUSALS = (TypeError, ValueError, RuntimeError)
 

@@ -12,9 +12,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_raises, fail
-from conformance.registry import requirement
-from suites.common import captured
+from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, expect_parameter
+from suites.support.programs import captured
 
 
 def _captured(impl: Adapter) -> Any:

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from conformance.registry import requirement
-from suites.common import captured, replay, side_stream
+from conformance.markers import requirement
 from suites.signatures.programs import expect_member, expect_parameter
+from suites.support.programs import captured, replay, side_stream
 
 
 @pytest.mark.parametrize("name", ["capture_begin", "capture_end", "replay"])

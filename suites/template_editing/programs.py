@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
-from suites.common import capture_between
 from suites.raw_handles.programs import Template, runtime_call, runtime_of
+from suites.support.programs import capture_between
 
 
 class Editor(Template):

@@ -7,9 +7,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
 from suites.raw_handles.programs import launch
+from suites.support.programs import replay
 from suites.template_editing.programs import kept
 
 SIZE = 37

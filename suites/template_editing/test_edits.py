@@ -10,8 +10,8 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
+from suites.support.programs import replay
 from suites.template_editing.programs import kept, nodes_made_by
 
 SIZE = 37

@@ -9,9 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
-from conformance.registry import requirement
-from suites.common import replay
+from conformance.markers import requirement
 from suites.raw_handles.programs import runtime_call
+from suites.support.programs import replay
 from suites.template_editing.programs import executable_of, kept, refused_update, update
 
 SIZE = 37

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
 from suites.raw_handles.programs import pattern_of
 from suites.template_editing.programs import kept

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.debug_dump.programs import debugged
 from suites.failed_capture.programs import Affine
 from suites.raw_handles.programs import exec_handle

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
+from conformance.markers import requirement
 from suites.failed_capture.programs import Affine, caught, current_stream_kept, in_words
 
 

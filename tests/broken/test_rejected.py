@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.record import read_record
-from conformance.verdicts import Verdict
+from conformance.records.record import read_record
+from conformance.records.verdicts import Verdict
 from reference_impl import CUDAGraph
 
 from .classes import AREAS

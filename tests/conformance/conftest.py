@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.record import Record, read_record
-from conformance.registry import Registry, read_registry
+from conformance.records.record import Record, read_record
+from conformance.requirements.registry import Registry, read_registry
 
 REQUIREMENTS = {
     "alpha": """
@@ -141,7 +141,7 @@ import warnings
 import pytest
 from conformance.checks import expect, fail
 from conformance.errors import HarnessError
-from conformance.registry import requirement
+from conformance.markers import requirement
 """
 
 
@@ -183,6 +183,6 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
 @pytest.fixture
 def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, registry: Registry) -> Kit:
     """A folder with the implementation, whose sessions know the two areas only."""
-    monkeypatch.setattr("conformance.session.load_registry", lambda: registry)
+    monkeypatch.setattr("conformance.start.load_registry", lambda: registry)
     (pytester.path / "fake.py").write_text(textwrap.dedent(IMPLEMENTATION), encoding="utf-8")
     return Kit(pytester)

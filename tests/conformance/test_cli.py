@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from conformance import __version__, session  # noqa: F401 - before pytester takes stock of modules
+from conformance import (
+    __version__,
+    start,  # noqa: F401 - before pytester takes stock of modules
+)
 from conformance.cli import main
 from conformance.errors import RecordError
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 from tests.conformance.test_record import _write
 
 pytest_plugins = ["pytester"]

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from conformance import session  # noqa: F401 - before pytester takes stock of modules
-from conformance.catalogue import markdown
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.cli import main
-from conformance.coverage import cover
-from conformance.record import Record, RecordWriter, TestResult, read_record
-from conformance.registry import Registry, load_registry
-from conformance.statements import Document, Statement, load_documents
-from conformance.verdicts import Verdict
+from conformance.records.coverage import cover
+from conformance.records.record import Record, RecordWriter, TestResult, read_record
+from conformance.records.verdicts import Verdict
+from conformance.requirements.page import markdown
+from conformance.requirements.registry import Registry, load_registry
+from conformance.requirements.statements import Document, Statement, load_documents
 from tests.conformance.test_record import HEADER
 
 ONE = Statement("page.Graph.one", "Graph", "sentence", "One.", ("alpha.one", "alpha.two"))
@@ -198,7 +198,9 @@ def test_the_page_has_everything(registry: Registry) -> None:
 def sources(monkeypatch: pytest.MonkeyPatch, page: None, registry: Registry) -> None:
     """The command knows one page and two areas, and the suites are not collected."""
     monkeypatch.setattr("conformance.cli.requirements.load_registry", lambda: registry)
-    monkeypatch.setattr("conformance.claims.tests_by_requirement", lambda: {"alpha.one": ("a::b",)})
+    monkeypatch.setattr(
+        "conformance.requirements.deciding_tests.tests_by_requirement", lambda: {"alpha.one": ("a::b",)}
+    )
 
 
 def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +218,7 @@ def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.C
 
 def test_the_suites_are_collected_without_an_implementation(tmp_path: Path) -> None:
     code = """
-        from conformance.claims import tests_by_requirement
+        from conformance.requirements.deciding_tests import tests_by_requirement
         found = tests_by_requirement()
         assert all(test.startswith("suites/") and "[" not in test for tests in found.values() for test in tests)
         print(*found["signatures.construction"])

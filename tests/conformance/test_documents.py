@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import session  # noqa: F401 - before pytester takes stock of modules
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.errors import RequirementError
-from conformance.registry import Registry, load_registry
-from conformance.statements import Document, load_documents, read_documents
+from conformance.requirements.registry import Registry, load_registry
+from conformance.requirements.statements import Document, load_documents, read_documents
 
 HEAD = """
 document = "page"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance import executing, recording, session  # noqa: F401 - before pytester takes stock of modules
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.adapter import ModuleAdapter
 from conformance.adapters import reference, torch_cuda
+from conformance.adapters.implementations import KNOWN, resolve, resolve_all
 from conformance.errors import ImplementationError, UsageError
-from conformance.implementations import KNOWN, resolve, resolve_all
 from tests.conformance.conftest import IMPLEMENTATION, Kit
 
 pytest_plugins = ["pytester"]
@@ -149,12 +149,12 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
             if device == "cuda:9":
                 raise RuntimeError("there is no such GPU")
             devices.append(device)
-        def runtime(): return "the runtime"
+        def cudart(): return "the runtime"
         def tensor(data, dtype=None): return ("tensor", data, dtype)
         def pinned(data): return ("pinned", data.tolist())
     """
     exec(textwrap.dedent(code), vars(module))  # noqa: S102 - a module without a file
-    vars(module)["CUDAGraph"].__module__ = "reference_impl.cuda_graph"
+    vars(module)["CUDAGraph"].__module__ = "reference_impl.graphs.cuda_graph"
     monkeypatch.setitem(sys.modules, "reference_impl", module)
     return module
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import session  # noqa: F401 - before pytester takes stock of modules
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
 
 pytest_plugins = ["pytester"]
 
@@ -45,7 +45,7 @@ def test_a_projects_own_options_and_fixtures_of_the_same_names_work(pytester: py
 
 def test_conformance_tests_without_an_implementation_are_wrong_use(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
-        from conformance.registry import requirement
+        from conformance.markers import requirement
 
         @requirement("alpha.one")
         def test_one(impl): ...
@@ -75,10 +75,10 @@ def test_a_projects_settings_may_name_the_implementation(
 def test_a_broken_requirement_file_ends_the_session_with_one_line(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from conformance.registry import read_registry
+    from conformance.requirements.registry import read_registry
 
     (tmp_path / "alpha.toml").write_text("area = ", encoding="utf-8")
-    monkeypatch.setattr("conformance.session.load_registry", lambda: read_registry(tmp_path))
+    monkeypatch.setattr("conformance.start.load_registry", lambda: read_registry(tmp_path))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--impl=reference")
     assert result.ret == 3
     (line,) = [line for line in result.errlines if line]

@@ -10,8 +10,9 @@ import hypothesis
 import pytest
 
 # Before pytester takes stock of modules: a session in this process forgets what it imported, and torch loads only once.
-from conformance import examples, executing, fixtures, recording, session  # noqa: F401
-from conformance.verdicts import RunVerdict, Verdict
+from conformance import property_tests, start  # noqa: F401
+from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.session import executor, fixtures, recorder  # noqa: F401
 from tests.conformance.conftest import Kit
 
 pytest_plugins = ["pytester"]
@@ -278,9 +279,9 @@ def test_workers_give_the_same_record(kit: Kit) -> None:
     """)
     # The workers are processes of their own, so they know the kit's requirements and not this file's.
     (kit.folder / "conftest.py").write_text(
-        "import conformance.session, conformance.registry, pathlib\n"
-        f"kit = conformance.registry.Registry({_areas_source()})\n"
-        "conformance.session.load_registry = lambda: kit\n",
+        "import conformance.start, conformance.requirements.registry, pathlib\n"
+        f"kit = conformance.requirements.registry.Registry({_areas_source()})\n"
+        "conformance.start.load_registry = lambda: kit\n",
         encoding="utf-8",
     )
     result, record = kit.recorded("-n1")
@@ -296,10 +297,10 @@ def test_workers_give_the_same_record(kit: Kit) -> None:
 
 def _areas_source() -> str:
     return (
-        "[conformance.registry.Area('alpha', 't', (R('alpha.one', 'alpha', 'must', 't', ('d',), '2.8'), "
+        "[conformance.requirements.registry.Area('alpha', 't', (R('alpha.one', 'alpha', 'must', 't', ('d',), '2.8'), "
         "R('alpha.two', 'alpha', 'must', 't', ('d',), '2.8'))), "
-        "conformance.registry.Area('beta', 't', (R('beta.late', 'beta', 'must', 't', ('d',), '2.14'),))]"
-    ).replace("R(", "conformance.registry.Requirement(")
+        "conformance.requirements.registry.Area('beta', 't', (R('beta.late', 'beta', 'must', 't', ('d',), '2.14'),))]"
+    ).replace("R(", "conformance.requirements.registry.Requirement(")
 
 
 # -- selection --------------------------------------------------------------------------------------------------------
@@ -549,7 +550,7 @@ def test_number_of_examples(kit: Kit, options: tuple[str, ...], drawn: int) -> N
         import hypothesis
         from hypothesis import strategies as st
 
-        from conformance.examples import examples
+        from conformance.property_tests import examples
 
         seen = []
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.errors import RecordError
-from conformance.options import record_paths
-from conformance.record import Footer, Header, RecordWriter, TestResult, read_record
-from conformance.registry import Requirement
-from conformance.verdicts import RunVerdict, Verdict
+from conformance.records.record import Footer, Header, RecordWriter, TestResult, read_record
+from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.requirements.registry import Requirement
+from conformance.session.options import record_paths
 
 ENTRY = Requirement("a.b", "a", "must", "t", ("d",), "2.8", capability="pools")
 HEADER = Header(

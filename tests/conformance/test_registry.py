@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import RequirementError
-from conformance.registry import Registry, Requirement, load_registry, read_registry, requirement, unclaimed
+from conformance.markers import requirement
+from conformance.requirements.registry import Registry, Requirement, load_registry, read_registry, unclaimed
 
 GOOD = """
 area = "alpha"

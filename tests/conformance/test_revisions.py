@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.revisions import NEWEST, Revision, of_version
+from conformance.requirements.revisions import NEWEST, Revision, of_version
 
 
 def test_order_is_by_number() -> None:

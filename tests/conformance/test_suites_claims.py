@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import executing, recording, session  # noqa: F401 - before pytester takes stock of modules
-from conformance.registry import claimed_ids, draws_examples, load_registry, unclaimed
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
+from conformance.markers import claimed_ids, draws_examples
+from conformance.requirements.registry import load_registry, unclaimed
+from conformance.session import executor, recorder  # noqa: F401 - likewise
 from tests.conformance.conftest import IMPLEMENTATION
 
 pytest_plugins = ["pytester"]
@@ -40,4 +42,4 @@ def test_every_testable_requirement_has_a_test(pytester: pytest.Pytester) -> Non
     # What draws examples says so, or an exploring self-check would leave it out.
     for folder, marked in claims.drawing.items():
         texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
-        assert marked == {any("conformance.examples" in text for text in texts)}, folder
+        assert marked == {any("conformance.property_tests" in text for text in texts)}, folder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.record import TestResult
-from conformance.registry import Requirement
-from conformance.summary import RunSummary, render, verdict_line
-from conformance.verdicts import Verdict, assess
+from conformance.records.record import TestResult
+from conformance.records.summary import RunSummary, render, verdict_line
+from conformance.records.verdicts import Verdict, assess
+from conformance.requirements.registry import Requirement
 
 
 def _summary(results: list[TestResult], entries: list[Requirement], **capabilities: bool) -> RunSummary:

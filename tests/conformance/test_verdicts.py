@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.errors import ExitStatus
-from conformance.record import TestResult
-from conformance.registry import Requirement
-from conformance.verdicts import Assessment, RunVerdict, Verdict, assess
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Assessment, RunVerdict, Verdict, assess
+from conformance.requirements.registry import Requirement
 
 MUST = Requirement("a.must", "a", "must", "t", ("d",), "2.8")
 SHOULD = Requirement("a.should", "a", "should", "t", ("d",), "2.8")

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from reference_impl import software
+from reference_impl import runtime as software
 
 from . import capture_scripts, handle_scripts, template_scripts  # noqa: F401 - their scripts register themselves
 from .recorder import SCRIPTS, Recorder, native

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.record import Record, read_record
+from conformance.records.record import Record, read_record
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As under a shell that runs the tests in the background: all sessions that these tests start would ignore it too.

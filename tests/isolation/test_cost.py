@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.record import read_record
+from conformance.records.record import read_record
 from tests.isolation.conftest import ROOT, environment, session
 
 SUITE = "suites/replay/test_tensors.py"
@@ -48,7 +48,7 @@ def test_a_crash_costs_one_start_of_a_worker(hostile_folder: Path, tmp_path: Pat
 
 MANY = """
 import pytest
-from conformance.registry import requirement
+from conformance.markers import requirement
 
 @requirement("hostile.behaves")
 @pytest.mark.parametrize("number", range(1600))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.record import Record, read_unfinished
+from conformance.records.record import Record, read_unfinished
 from tests.isolation.conftest import Done, command, environment, session
 
 KILLS = 20
@@ -28,7 +28,7 @@ SLOW = """
 import time
 
 import pytest
-from conformance.registry import requirement
+from conformance.markers import requirement
 
 @requirement("hostile.behaves")
 @pytest.mark.parametrize("number", range(30))

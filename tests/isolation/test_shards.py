@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from conformance.books import Run
 from conformance.cli import main
 from conformance.errors import RecordError, UsageError
-from conformance.merge import merge
-from conformance.record import Record, TestResult, read_record
-from conformance.registry import Area, Registry, Requirement
-from conformance.selection import Selection
-from conformance.sharding import Shard, home_of
-from conformance.subjects import Subject
-from conformance.verdicts import Verdict
+from conformance.records.merge import merge
+from conformance.records.record import Record, TestResult, read_record
+from conformance.records.run import Run
+from conformance.records.shards import Shard, home_of
+from conformance.records.subject import Subject
+from conformance.records.verdicts import Verdict
+from conformance.requirements.registry import Area, Registry, Requirement
+from conformance.session.cases import Selection
 from tests.isolation.conftest import session
 
 REGISTRY = Registry([Area("area", "An area", (Requirement("area.one", "area", "must", "One.", ("a page",), "2.8"),))])

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from conformance.errors import ConformanceError
-from conformance.places import SUITES
+from conformance.paths import SUITES
 from tests.mutants.plan import ROOT, Plan, PlanError, check_part, chosen, reference_modules
 from tests.mutants.results import Outcome, Results, Writer
 from tests.mutants.table import EXPLAINED, as_markdown, explanations

@@ -16,17 +16,17 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from conformance.adapters.implementations import resolve
 from conformance.errors import one_line
-from conformance.implementations import resolve
-from conformance.places import SUITES, suite_digest
-from conformance.record import TestResult
-from conformance.selection import Case
+from conformance.paths import SUITES, suite_digest
+from conformance.records.record import TestResult
+from conformance.records.subject import environment
+from conformance.records.verdicts import Verdict
 from conformance.selfcheck.outcomes import Observed, reason
 from conformance.selfcheck.running import Job, run
-from conformance.subjects import environment
-from conformance.verdicts import Verdict
-from reference_impl import chosen_device
-from reference_impl.software import scheduler
+from conformance.session.cases import Case
+from reference_impl.devices import chosen as chosen_device
+from reference_impl.runtime import scheduler
 from tests.mutants.code_trees import Live, differing, outermost, tree
 from tests.mutants.plan import ROOT, Mutant, Plan, PlanError
 from tests.mutants.reach import Reach, learn

@@ -16,11 +16,11 @@ from types import FrameType
 from typing import Any
 from zlib import crc32
 
-from conformance.record import TestResult
-from conformance.selection import Case
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Verdict
 from conformance.selfcheck.outcomes import Observed
 from conformance.selfcheck.running import Job, run
-from conformance.verdicts import Verdict
+from conformance.session.cases import Case
 from tests.mutants.plan import PlanError
 
 #: A test of an implementation, as the record calls it.

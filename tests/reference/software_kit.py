@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 T = TypeVar("T")
 

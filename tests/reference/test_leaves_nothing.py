@@ -13,7 +13,7 @@ import torch
 from torch._C import _len_torch_dispatch_stack
 
 import reference_impl as ref
-from reference_impl import software
+from reference_impl import runtime as software
 
 from .programs import mlp_step
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import E, Work, after, capturing, code, event, instantiate, launch, memset, memset_params, ok, stream
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import E, Work, capturing, code, empty, memset, memset_params, nodes, ok, stream
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import (
     E,

@@ -2,7 +2,7 @@
 
 import pytest
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import (
     ACTIVE,

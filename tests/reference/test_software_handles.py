@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cuda.bindings import runtime as native
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import E, begin, code, empty, event, instantiate, ok, stream
 

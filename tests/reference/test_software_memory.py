@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import E, capturing, code, instantiate, memset, memset_params, nodes, ok, stream
 

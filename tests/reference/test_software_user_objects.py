@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import reference_impl.software as rt
+import reference_impl.runtime as rt
 
 from .software_kit import E, Work, code, in_thread, instantiate, ok, stream
 

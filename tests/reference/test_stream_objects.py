@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import reference_impl as ref
-from reference_impl import software_streams
+from reference_impl.devices.software import streams as software_streams
 
 
 def test_a_stream_is_taken_once_by_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.record import Footer, Header, Record, RecordWriter, TestResult, read_record
-from conformance.registry import Requirement
-from conformance.verdicts import Verdict
+from conformance.records.record import Footer, Header, Record, RecordWriter, TestResult, read_record
+from conformance.records.verdicts import Verdict
+from conformance.requirements.registry import Requirement
 
 REQUIREMENTS = (
     Requirement(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import ConformanceError, ExitStatus
-from conformance.record import Record
-from conformance.verdicts import Verdict
+from conformance.records.record import Record
+from conformance.records.verdicts import Verdict
 from reports import write
 from reports.model import build
 from reports.words import VERDICTS, seconds, visible

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.record import Record, read_record
+from conformance.records.record import Record, read_record
 
 ROOT = Path(__file__).parents[2]
 

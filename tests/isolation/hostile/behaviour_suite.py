@@ -6,7 +6,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from conformance.registry import requirement, time_limit
+from conformance.markers import requirement, time_limit
 from tests.isolation.expected import EXPECTED
 
 NAMES = [name for behaviour in EXPECTED for name in (behaviour, f"calm-after-{behaviour}")]

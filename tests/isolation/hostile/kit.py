@@ -1,8 +1,8 @@
 """A kit of two requirements, known to the parent and to each worker."""
 
-import conformance.books
-import conformance.session
-from conformance.registry import Area, Registry, Requirement
+import conformance.records.run
+import conformance.start
+from conformance.requirements.registry import Area, Registry, Requirement
 
 
 def _requirement(slug: str, *, destructive: bool = False) -> Requirement:
@@ -10,7 +10,7 @@ def _requirement(slug: str, *, destructive: bool = False) -> Requirement:
 
 
 REGISTRY = Registry([Area("hostile", "Behaving", (_requirement("behaves"), _requirement("deadly", destructive=True)))])
-conformance.session.load_registry = lambda: REGISTRY
+conformance.start.load_registry = lambda: REGISTRY
 
 # Not the digest of suites that have nothing to do with these sessions.
-conformance.books.suite_digest = lambda: "0" * 64
+conformance.records.run.suite_digest = lambda: "0" * 64

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
+from conformance.markers import requirement
 
 ORDINARY = ["calm-1", "segmentation-fault", "calm-2", "hang-in-destructor", "calm-3"]
 DEADLY = ["calm-4", "abort", "calm-5", "calm-6"]

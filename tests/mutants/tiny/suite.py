@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.registry import requirement
-from suites.common import capture_into
+from conformance.markers import requirement
 from suites.keep_graph.programs import Counter
+from suites.support.programs import capture_into
 
 
 @requirement("replay.performs-work")

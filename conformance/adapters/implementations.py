@@ -1,0 +1,360 @@
+"""From what ``--impl`` names to an adapter that is fit to be tested.
+
+A name is one of `KNOWN`, ``package.module:attribute`` or ``path/to/file.py:attribute``.  The attribute is an adapter, a
+function that returns one, or a graph class.  A graph class that derives from one of a known implementation needs no
+adapter: that implementation's own is used, with the class in place of the original.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
+from conformance.requirements.revisions import Revision
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS
+from conformance.tracebacks import last_line_in
+
+if TYPE_CHECKING:
+    from conformance.adapter import Adapter
+
+#: Without these no suite can say anything about a class.
+GRAPH_METHODS = ("capture_begin", "capture_end", "replay", "reset")
+
+# The name becomes a part of pytest's node ids, which keep these characters as they are.
+_NAME = re.compile(r"(?![ ])[ -Z\\^-~]+(?<![ ])")
+
+
+@dataclass(frozen=True)
+class Known:
+    """An implementation that the kit has an adapter for.
+
+    Attributes:
+        factory: ``module:function`` that returns the adapter; imported only when asked for.
+        about: what it is, in a few words.
+        package: where its graph class is defined, in this module or below it.
+        graph_class: that class's name.
+        software: whether it runs on the host unless it is given a device, so that it cannot take the process down.
+    """
+
+    factory: str
+    about: str
+    package: str
+    graph_class: str
+    software: bool = False
+
+    def defines(self, cls: type) -> bool:
+        """Whether `cls` is the graph class, told by its qualified name, so that nothing needs importing."""
+        inside = cls.__module__ == self.package or cls.__module__.startswith(self.package + ".")
+        return inside and cls.__qualname__ == self.graph_class
+
+
+KNOWN: Mapping[str, Known] = MappingProxyType(
+    {
+        "reference": Known(
+            "conformance.adapters.reference:adapter",
+            "the kit's own, in software or on a GPU",
+            "reference_impl",
+            "CUDAGraph",
+            software=True,
+        ),
+        "reference.asynchronous": Known(
+            "conformance.adapters.reference:asynchronous",
+            "the kit's own in software, as asynchronous as a GPU",
+            "reference_impl",
+            "CUDAGraph",
+            software=True,
+        ),
+        "reference.xpu": Known(
+            "conformance.adapters.reference:xpu",
+            "the kit's own, as torch.xpu documents it",
+            "reference_impl.xpu",
+            "XPUGraph",
+            software=True,
+        ),
+        "reference.accelerator": Known(
+            "conformance.adapters.reference:accelerator",
+            "the kit's own, as torch.accelerator documents it",
+            "reference_impl.accelerator",
+            "Graph",
+            software=True,
+        ),
+        "torch.cuda": Known(
+            "conformance.adapters.torch_cuda:adapter",
+            "torch.cuda.CUDAGraph of the installed torch",
+            "torch.cuda",
+            "CUDAGraph",
+        ),
+    }
+)
+
+
+def resolve(spec: str, *, device: str | None = None, revision: str | None = None) -> Adapter:
+    """The adapter that `spec` names, checked.
+
+    Args:
+        spec: a known name, ``package.module:attribute`` or ``path/to/file.py:attribute``.
+        device: passed to a factory that takes one.
+        revision: replaces the release that the adapter claims.
+
+    Raises:
+        ImplementationError: `spec` names nothing, or something that cannot be tested; one line that says what.
+        UsageError: `revision` is no release.
+    """
+    adapter = _known(spec, spec, device) if ":" not in spec else _from_attribute(spec, device)
+    if revision is not None:
+        adapter.revision = _checked_revision(revision)
+    check(spec, adapter)
+    return adapter
+
+
+def resolve_all(specs: Sequence[str], *, device: str | None = None, revision: str | None = None) -> dict[str, Adapter]:
+    """The adapters that `specs` name, by their names in reports.
+
+    Raises:
+        UsageError: as `resolve`; or two implementations have one name.
+    """
+    adapters: dict[str, Adapter] = {}
+    for spec in specs:
+        adapter = resolve(spec, device=device, revision=revision)
+        if adapter.name in adapters:
+            raise UsageError(f"--impl names {adapter.name!r} twice")
+        adapters[adapter.name] = adapter
+    return adapters
+
+
+def check_name(spec: str) -> None:
+    """Refuse a name that nothing has, without importing anything.
+
+    Raises:
+        ImplementationError: `spec` is neither a known name nor of the form ``place:attribute``.
+    """
+    if ":" not in spec and spec not in KNOWN:
+        raise ImplementationError(
+            f"--impl={spec}: no implementation has that name{_meant(spec, KNOWN)} (known: {', '.join(KNOWN)}; "
+            "or give package.module:attribute or path/to/file.py:attribute)"
+        )
+
+
+def is_software(spec: str, device: str | None) -> bool:
+    """Whether `spec` on `device` is known to run on the host alone."""
+    return spec in KNOWN and KNOWN[spec].software and device in {None, "cpu"}
+
+
+def check(spec: str, adapter: Adapter) -> None:
+    """Refuse an adapter that no suite could work with.
+
+    Raises:
+        ImplementationError: what is missing or wrong.
+    """
+    for attribute in ("name", "dialect", "revision", "graph_class", "capabilities"):
+        if not hasattr(adapter, attribute):
+            raise ImplementationError(f"--impl={spec}: the adapter has no {attribute!r}")
+    if not isinstance(adapter.name, str) or not _NAME.fullmatch(adapter.name):
+        raise ImplementationError(
+            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, not {adapter.name!r}"
+        )
+    if adapter.dialect not in DIALECTS:
+        raise ImplementationError(
+            f"--impl={spec}: the adapter's dialect is {adapter.dialect!r}; known: {', '.join(DIALECTS)}"
+        )
+    try:
+        Revision(adapter.revision)
+    except (TypeError, ValueError) as error:
+        raise ImplementationError(f"--impl={spec}: the adapter's revision: {error}") from None
+    _check_capabilities(spec, adapter)
+    _check_graph_class(spec, adapter)
+
+
+def _check_capabilities(spec: str, adapter: Adapter) -> None:
+    if not isinstance(adapter.capabilities, Mapping):
+        raise ImplementationError(f"--impl={spec}: the adapter's capabilities must be a mapping of names to booleans")
+    for name, declared in adapter.capabilities.items():
+        if name not in CAPABILITIES:
+            raise ImplementationError(
+                f"--impl={spec}: the adapter declares an unknown capability {name!r}{_meant(str(name), CAPABILITIES)}"
+            )
+        if not isinstance(declared, bool):
+            raise ImplementationError(f"--impl={spec}: capability {name!r} must be True or False, not {declared!r}")
+
+
+def _check_graph_class(spec: str, adapter: Adapter) -> None:
+    cls = adapter.graph_class
+    if not isinstance(cls, type):
+        raise ImplementationError(f"--impl={spec}: the adapter's graph_class is {cls!r}, which is no class")
+    missing = [method for method in GRAPH_METHODS if not callable(getattr(cls, method, None))]
+    if missing:
+        raise ImplementationError(f"--impl={spec}: graph class {cls.__qualname__} has no {', '.join(missing)}")
+    try:
+        adapter.new_graph()
+    except Exception as error:
+        raise ImplementationError(
+            f"--impl={spec}: a {cls.__qualname__} cannot be constructed: {one_line(error)}"
+        ) from None
+
+
+# -- by name ----------------------------------------------------------------------------------------------------------
+
+
+def _known(spec: str, name: str, device: str | None) -> Adapter:
+    check_name(spec)
+    module, _, attribute = KNOWN[name].factory.partition(":")
+    try:
+        factory: Callable[..., object] = getattr(importlib.import_module(module), attribute)
+    except ImportError as error:
+        raise _import_failed(spec, module, error) from None
+    return _made(spec, factory, device)
+
+
+def _meant(word: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+# -- by attribute -----------------------------------------------------------------------------------------------------
+
+
+def _from_attribute(spec: str, device: str | None) -> Adapter:
+    place, _, path = spec.rpartition(":")
+    if not place or not path:
+        raise ImplementationError(f"--impl={spec}: write package.module:attribute or path/to/file.py:attribute")
+    module = _load_file(spec, Path(place)) if place.endswith(".py") else _load_module(spec, place)
+    found: Any = module
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            public = {name: None for name in vars(module) if not name.startswith("_")}
+            raise ImplementationError(
+                f"--impl={spec}: {place} has no attribute {path!r}{_meant(path, public)}"
+            ) from None
+    return _adapter_of(spec, found, device)
+
+
+def _adapter_of(spec: str, found: object, device: str | None) -> Adapter:
+    from conformance.adapter import Adapter
+
+    if isinstance(found, Adapter):
+        if device is not None:
+            raise ImplementationError(
+                f"--impl={spec}: --device={device} does not apply, since the adapter is already made"
+            )
+        return found
+    if isinstance(found, type) and not issubclass(found, Adapter):
+        return _graph_class_adapter(spec, found, device)
+    if callable(found):
+        return _made(spec, found, device)
+    raise ImplementationError(
+        f"--impl={spec}: {type(found).__name__} {one_line(repr(found), 60)} is neither an adapter "
+        "(conformance.adapter.Adapter), nor a function that returns one, nor a graph class"
+    )
+
+
+def _graph_class_adapter(spec: str, cls: type, device: str | None) -> Adapter:
+    base = next((name for parent in cls.__mro__ for name, known in KNOWN.items() if known.defines(parent)), None)
+    if base is None:
+        looks = all(callable(getattr(cls, method, None)) for method in GRAPH_METHODS)
+        what = "derives from no graph class that the kit knows" if looks else "is no graph class that the kit knows"
+        missing = "" if looks else f" (it has no {', '.join(m for m in GRAPH_METHODS if not hasattr(cls, m))})"
+        raise ImplementationError(
+            f"--impl={spec}: class {cls.__qualname__} {what}{missing}: write an adapter for it, a subclass of "
+            "conformance.adapter.Adapter or a call of conformance.adapter.ModuleAdapter"
+        )
+    adapter = _known(spec, base, device)
+    adapter.graph_class = cls
+    adapter.name = spec.encode("ascii", "replace").decode()
+    return adapter
+
+
+def _made(spec: str, factory: Callable[..., object], device: str | None) -> Adapter:
+    from conformance.adapter import Adapter
+
+    settings: dict[str, str] = {}
+    if device is not None:
+        if not _takes_device(factory):
+            raise ImplementationError(f"--impl={spec}: --device={device} does not apply, since it takes no device")
+        settings["device"] = device
+    try:
+        made = factory(**settings)
+    except ConformanceError as error:
+        raise ImplementationError(f"--impl={spec}: {error}") from None
+    except Exception as error:
+        where = last_line_in(error, inspect.getsourcefile(inspect.unwrap(factory)) or "")
+        raise ImplementationError(f"--impl={spec}: making the adapter failed{where}: {one_line(error)}") from None
+    if not isinstance(made, Adapter):
+        raise ImplementationError(
+            f"--impl={spec}: the function returned a {type(made).__name__}, not a conformance.adapter.Adapter"
+        )
+    return made
+
+
+def _takes_device(factory: Callable[..., object]) -> bool:
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):  # some callables written in C have no signature
+        return False
+    return any(one.name == "device" or one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+# -- importing --------------------------------------------------------------------------------------------------------
+
+
+def _load_module(spec: str, name: str) -> ModuleType:
+    # The pytest command, unlike python -m pytest, leaves the current folder off the path.
+    _make_importable(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A parent package or the module itself is missing; anything else is missing inside the module.
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise ImplementationError(f"--impl={spec}: no module named {error.name!r}") from None
+        raise _import_failed(spec, name, error) from None
+    except (Exception, SystemExit) as error:
+        raise _import_failed(spec, name, error) from None
+
+
+def _load_file(spec: str, path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ImplementationError(f"--impl={spec}: no file {path}")
+    path = path.resolve()
+    _make_importable(path.parent)
+    # A name of its own for each file, so that two files called adapter.py do not replace each other.
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    loaded = importlib.util.spec_from_file_location(name, path)
+    if loaded is None or loaded.loader is None:
+        raise ImplementationError(f"--impl={spec}: {path} is not a Python file")
+    module = importlib.util.module_from_spec(loaded)
+    sys.modules[name] = module
+    try:
+        loaded.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise _import_failed(spec, str(path), error) from None
+    return module
+
+
+def _make_importable(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def _import_failed(spec: str, name: str, error: BaseException) -> ImplementationError:
+    where = last_line_in(error)
+    return ImplementationError(f"--impl={spec}: importing {name} failed{where}: {one_line(error)}")
+
+
+def _checked_revision(text: str) -> str:
+    try:
+        return str(Revision(text))
+    except ValueError as error:
+        raise UsageError(f"--revision={text}: {error}") from None

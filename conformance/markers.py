@@ -1,0 +1,73 @@
+"""The markers that a test carries: which requirements it decides, how long it may take, whether it draws examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
+
+import pytest
+
+__all__ = ["property_test", "requirement", "time_limit"]
+
+#: The pytest marker beneath `requirement`.  Long, because markers are one namespace for all of a project's plug-ins.
+MARKER = "conformance_requirement"
+
+#: The pytest marker beneath `time_limit`.
+TIME_MARKER = "conformance_time_limit"
+
+#: The pytest marker beneath `property_test`.
+PROPERTY_MARKER = "conformance_property_test"
+
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+
+
+def requirement(*identities: str) -> pytest.MarkDecorator:
+    """State the requirements that a test decides: ``@requirement("pools.shared-token")``.
+
+    Raises:
+        TypeError: no id, or something that is not a string; most often a forgotten pair of parentheses.
+    """
+    if not identities or not all(isinstance(identity, str) for identity in identities):
+        raise TypeError('requirement takes ids: @requirement("area.slug")')
+    mark: pytest.MarkDecorator = getattr(pytest.mark, MARKER)(*identities)
+    return mark
+
+
+def time_limit(seconds: float) -> Callable[[_Test], _Test]:
+    """Give a test that takes long `seconds` before a watchdog ends it; the operator's own limit counts when longer.
+
+    Raises:
+        TypeError: `seconds` is no number above 0.
+    """
+    if not isinstance(seconds, int | float) or seconds <= 0:
+        raise TypeError("time_limit takes seconds: @time_limit(300)")
+    mark: Callable[[_Test], _Test] = getattr(pytest.mark, TIME_MARKER)(float(seconds))
+    return mark
+
+
+def property_test(test: _Test) -> _Test:
+    """Say of a test that it draws examples, so that it may answer otherwise with other ones: ``@property_test``."""
+    marked: _Test = getattr(pytest.mark, PROPERTY_MARKER)(test)
+    return marked
+
+
+class Marked(Protocol):
+    """The part of a pytest item that says what it claims."""
+
+    def iter_markers(self, name: str | None = None) -> Iterable[Any]: ...
+
+
+def claimed_ids(item: Marked) -> tuple[str, ...]:
+    """The ids that `item` names, in the order written, each once."""
+    marks = reversed(list(item.iter_markers(MARKER)))
+    return tuple(dict.fromkeys(identity for mark in marks for identity in mark.args))
+
+
+def asked_seconds(item: Marked) -> float:
+    """The longest time that `item` asks for with `time_limit`; 0 when it does not ask."""
+    return max((float(mark.args[0]) for mark in item.iter_markers(TIME_MARKER)), default=0.0)
+
+
+def draws_examples(item: Marked) -> bool:
+    """Whether `item` is a `property_test`."""
+    return any(True for _ in item.iter_markers(PROPERTY_MARKER))

@@ -1,0 +1,137 @@
+"""Joining the records of shards into the record of the run that they are parts of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from conformance.errors import RecordError, UsageError
+from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
+from conformance.records.resume import differences
+from conformance.records.shards import Shard, home_of
+from conformance.records.verdicts import Assessment, assess
+
+
+def merge(paths: Sequence[Path], output: Path) -> Record:
+    """Join the records at `paths` into one at `output`.
+
+    Raises:
+        RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
+        UsageError: `output` is one of them, or there are none.
+    """
+    if not paths:
+        raise UsageError("merge needs the records of all shards")
+    if output.resolve() in {path.resolve() for path in paths}:
+        raise UsageError(f"--output={output} is one of the records to merge")
+    records = [read_record(path) for path in paths]
+    reasons = why_not(records)
+    if reasons:
+        raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
+    return _write(sorted(records, key=lambda record: _shard(record).index), output)
+
+
+def why_not(records: Sequence[Record]) -> list[str]:
+    """Why `records` are not the shards of one run, each reason naming its record; empty when they are."""
+    reasons = [reason for record in records for reason in _faults(record)]
+    if reasons:
+        return reasons
+    first = records[0]
+    for record in records[1:]:
+        reasons += [
+            f"{record.path}: {difference} (against {first.path})"
+            for difference in differences(first.header, record.header, apart_from={"shard"})
+        ]
+    return reasons or _holes(records)
+
+
+def _faults(record: Record) -> list[str]:
+    """What is wrong with one record, by itself."""
+    if "shard" not in record.header.options:
+        return [f"{record.path}: it is not of a shard"]
+    if record.truncated or record.footer is None:
+        return [f"{record.path}: it has no footer: the run was cut short; go on with --resume={record.path}"]
+    if record.footer.stopped is not None:
+        return [f"{record.path}: the run was stopped: {record.footer.stopped}"]
+    shard = _shard(record)
+    done = {result.test for result in record.results}
+    faults = [f"{record.path}: no result for {test}" for test in sorted(set(record.header.planned) - done)]
+    unplanned = sorted(done - set(record.header.planned))
+    faults += [f"{record.path}: a result for {test}, which was not planned" for test in unplanned]
+    faults += [
+        f"{record.path}: {test} belongs to shard {home_of(test, shard.count)}/{shard.count}"
+        for test in record.header.planned
+        if not shard.holds(test)
+    ]
+    return faults
+
+
+def _holes(records: Sequence[Record]) -> list[str]:
+    """Shards and tests that are there twice, and shards that are not there."""
+    shards = [_shard(record) for record in records]
+    count = shards[0].count
+    reasons = [
+        f"{record.path}: shard {shard} is of another division than {records[0].path} with {shards[0]}"
+        for record, shard in zip(records, shards, strict=True)
+        if shard.count != count
+    ]
+    if reasons:
+        return reasons
+    times = Counter(shard.index for shard in shards)
+    for index, number in sorted(times.items()):
+        if number > 1:
+            twice = [str(record.path) for record, shard in zip(records, shards, strict=True) if shard.index == index]
+            reasons.append(f"shard {index}/{count} is there {number} times: {', '.join(twice)}")
+    return reasons + [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in times]
+
+
+def _shard(record: Record) -> Shard:
+    try:
+        return Shard.parse(str(record.header.options["shard"]))
+    except UsageError as error:
+        raise RecordError(f"{record.path}: {error}") from None
+
+
+def _write(records: Sequence[Record], output: Path) -> Record:
+    header = _header(records)
+    writer = RecordWriter(output)
+    writer.header(header)
+    for record in records:
+        for result in record.results:
+            writer.started(result.test)
+            writer.result(result)
+    assessment = _assessment(header, records)
+    footer = Footer(
+        counts={verdict.value: count for verdict, count in assessment.tests.items()},
+        verdict=assessment.verdict.value,
+        complete=True,
+        exit_status=int(assessment.verdict.exit_status),
+        duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
+    )
+    writer.footer(footer)
+    writer.close()
+    results = tuple(result for record in records for result in record.results)
+    return Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
+
+
+def _header(records: Sequence[Record]) -> Header:
+    first = records[0].header
+    return replace(
+        first,
+        options={name: value for name, value in first.options.items() if name != "shard"},
+        planned={test: ids for record in records for test, ids in record.header.planned.items()},
+        started_at=min(record.header.started_at for record in records),
+    )
+
+
+def _assessment(header: Header, records: Sequence[Record]) -> Assessment:
+    return assess(
+        header.requirements,
+        [result for record in records for result in record.results],
+        planned=header.planned,
+        dialect=header.dialect,
+        revision=header.revision,
+        capabilities=header.capabilities,
+        narrowed=header.narrowed,
+    )

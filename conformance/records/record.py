@@ -1,0 +1,375 @@
+"""The record: one run of one implementation as JSON lines, readable to the line where the run died.
+
+The format is described in ``docs/record.md``.  `read_record` is the only reader, and reports need nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from conformance.errors import RecordError, one_line
+from conformance.records.verdicts import Assessment, Verdict, assess
+from conformance.requirements.registry import Requirement
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """What became of one test.
+
+    Attributes:
+        test: ``suites/AREA/test_file.py::test_name[parameters]``, without the implementation's name.
+        requirements: the ids that it decides.
+        verdict: see `conformance.records.verdicts.Verdict`.
+        phase: where it was decided: ``setup``, ``call``, ``teardown``, or ``exit`` (of the test's process).
+        message: why, for a person; empty for a pass.
+        promise: what the document promises, when the test said it.
+        seen: what was seen instead, when the test said it.
+        left_behind: what could not be mended after the test, or ``None``.
+        frames: the innermost frames inside the implementation, ``file:line in function``, outermost first.
+        duration_s: seconds from set-up to the end of the call.
+        observations: what the test noted of things that the documents leave open.
+        warnings: the distinct warnings of the test, ``Category: message``.
+        command: runs just this test again.
+        reproducer: a script that shows the failure without the kit, or ``None``.
+        ending: of a test that its process did not survive: how the process ended, and what it left to read.
+    """
+
+    __test__ = False  # pytest would otherwise take the name for a test class
+
+    test: str
+    requirements: tuple[str, ...]
+    verdict: Verdict
+    phase: str = "call"
+    message: str = ""
+    promise: str | None = None
+    seen: str | None = None
+    left_behind: str | None = None
+    frames: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    observations: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    command: str = ""
+    ending: Mapping[str, Any] | None = None
+    reproducer: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        values = {name: getattr(self, name) for name in _RESULT_FIELDS}
+        values["verdict"] = self.verdict.value
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
+        """The inverse of `to_dict`; keys of later versions are passed over."""
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+            if name in _RESULT_FIELDS
+        }
+        given["verdict"] = Verdict(given["verdict"])
+        return cls(**given)
+
+
+#: Looked up once: a long run has as many results as tests.
+_RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a run set out to do, written before its first test.
+
+    Attributes:
+        implementation: its name, as ``--impl`` gave it.
+        dialect: of the implementation.
+        revision: the release whose documents are claimed.
+        capabilities: what the adapter declares; what it leaves out is unstated.
+        environment: names and versions that a reader needs to repeat the run.
+        options: the options of the run that change what it decides.
+        planned: the tests to run, each with the requirements that it decides.
+        not_applicable: the tests left out because their requirements hold for other dialects or later revisions.
+        narrowed: whether the operator asked for a part of the suites only.
+        requirements: all requirements that the kit knew.
+        kit_version: of the kit.
+        suite_digest: SHA-256 over the suites' and the requirements' files.
+        started_at: UTC, ISO 8601.
+        schema: version of the record's format.
+    """
+
+    implementation: str
+    dialect: str
+    revision: str
+    capabilities: Mapping[str, bool]
+    environment: Mapping[str, str]
+    options: Mapping[str, Any]
+    planned: Mapping[str, tuple[str, ...]]
+    not_applicable: tuple[str, ...]
+    narrowed: bool
+    requirements: tuple[Requirement, ...]
+    kit_version: str
+    suite_digest: str
+    started_at: str
+    schema: int = SCHEMA
+
+    def to_dict(self) -> dict[str, Any]:
+        """The header as JSON values."""
+        return {
+            **{entry.name: getattr(self, entry.name) for entry in fields(self)},
+            "requirements": [entry.to_dict() for entry in self.requirements],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Header:
+        """The inverse of `to_dict`; keys of later versions are passed over."""
+        known = {entry.name for entry in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        given["planned"] = {test: tuple(ids) for test, ids in given["planned"].items()}
+        given["not_applicable"] = tuple(given["not_applicable"])
+        given["requirements"] = tuple(Requirement.from_dict(entry) for entry in given["requirements"])
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class Footer:
+    """How a run ended.
+
+    Attributes:
+        counts: how many tests have each verdict.
+        verdict: of the run.
+        complete: whether every planned test has a result.
+        exit_status: of the run; see `conformance.errors.ExitStatus`.
+        duration_s: seconds of wall time.
+        not_applicable: as in the header, for runs that learn it late.
+        narrowed: as in the header, for runs that learn it late.
+        stopped: why the kit could not go on, or ``None``.
+    """
+
+    counts: Mapping[str, int]
+    verdict: str
+    complete: bool
+    exit_status: int
+    duration_s: float
+    not_applicable: tuple[str, ...] = ()
+    narrowed: bool = False
+    stopped: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The footer as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Footer:
+        """The inverse of `to_dict`; keys of later versions are passed over."""
+        known = {entry.name for entry in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        given["not_applicable"] = tuple(given.get("not_applicable", ()))
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as it was recorded.
+
+    Attributes:
+        path: where it was read.
+        header: what the run set out to do.
+        results: of the tests that ended, in order.
+        started: all tests that began, in order.
+        footer: how it ended, or ``None`` when it was cut short.
+        truncated: whether the last line was cut off.
+    """
+
+    path: Path
+    header: Header
+    results: tuple[TestResult, ...]
+    started: tuple[str, ...]
+    footer: Footer | None
+    truncated: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end and every planned test has a result."""
+        return self.footer is not None and self.footer.complete
+
+    @property
+    def died_in(self) -> str | None:
+        """The test that began and never ended, when the run was cut short."""
+        done = {result.test for result in self.results}
+        unfinished = [test for test in self.started if test not in done]
+        return unfinished[-1] if self.footer is None and unfinished else None
+
+    @property
+    def not_applicable(self) -> tuple[str, ...]:
+        """The tests of other dialects or later revisions."""
+        late = self.footer.not_applicable if self.footer is not None else ()
+        return late or self.header.not_applicable
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the operator asked for a part of the suites only; a shard is one."""
+        late = self.footer is not None and self.footer.narrowed
+        return self.header.narrowed or late or bool(self.header.options.get("shard"))
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """The run, judged: every count that anybody shows."""
+        return assess(
+            self.header.requirements,
+            self.results,
+            planned=self.header.planned,
+            dialect=self.header.dialect,
+            revision=self.header.revision,
+            capabilities=self.header.capabilities,
+            narrowed=self.narrowed,
+            stopped=self.footer is not None and self.footer.stopped is not None,
+        )
+
+
+class RecordWriter:
+    """Appends to one record, a flushed line at a time.
+
+    Raises:
+        RecordError: `path` cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Appending, because an earlier record is only replaced once this run is sure to begin.
+            self._file: IO[str] = path.open("a", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise RecordError(f"the record {path} cannot be written: {error.strerror or error}") from None
+
+    def header(self, header: Header) -> None:
+        self._file.truncate(0)
+        self._write("header", header.to_dict())
+
+    def resume(self, size: int) -> None:
+        """Cut the record to its first `size` bytes, and write on from there."""
+        self._file.truncate(size)
+
+    def started(self, test: str) -> None:
+        self._write("started", {"test": test})
+
+    def result(self, result: TestResult) -> None:
+        self._write("result", result.to_dict())
+
+    def reproducer(self, test: str, script: str) -> None:
+        """The script of a test whose result, that of a lost process, had to do without one."""
+        self._write("reproducer", {"test": test, "script": script})
+
+    def footer(self, footer: Footer) -> None:
+        self._write("footer", footer.to_dict())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, kind: str, values: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps({"kind": kind, **values}, ensure_ascii=True) + "\n")
+        self._file.flush()
+
+
+def read_record(path: Path | str) -> Record:
+    """Read a record, whole or cut short.
+
+    A last line that was cut off and a footer that is missing are no errors: that is what a killed run leaves.
+
+    Raises:
+        RecordError: no such file, not a record, of a later schema, a broken line before the last, no header, or a test
+            with two results.
+    """
+    path = Path(path)
+    return _parse(path, _content(path))
+
+
+def read_unfinished(path: Path) -> tuple[Record | None, int]:
+    """The record at `path` without its footer and its last line if that was cut off, and the bytes that this leaves.
+
+    ``None`` when not even the header was written.
+
+    Raises:
+        RecordError: as `read_record`.
+    """
+    content = _content(path)
+    content = content[: content.rfind(b"\n") + 1]
+    last = content.rfind(b"\n", 0, -1) + 1
+    if content[last:].startswith(b'{"kind": "footer"'):
+        content = content[:last]
+    return (_parse(path, content) if content else None), len(content)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"the record {path} cannot be read: {error.strerror or error}") from None
+
+
+def _parse(path: Path, content: bytes) -> Record:
+    header: Header | None = None
+    footer: Footer | None = None
+    started: list[str] = []
+    results: dict[str, TestResult] = {}
+    lines, truncated = _lines(path, content)
+    for number, line in lines:
+        kind = line.get("kind")
+        try:
+            if kind == "header":
+                _check_schema(path, line)
+                if header is not None:
+                    raise RecordError(f"{path}, line {number}: a second header")
+                header = Header.from_dict(line)
+            elif header is None:
+                raise RecordError(f"{path} is no record: its first line is not a header")
+            elif kind == "started":
+                started.append(line["test"])
+            elif kind == "result":
+                result = TestResult.from_dict(line)
+                if result.test in results:
+                    raise RecordError(f"{path}, line {number}: a second result for {result.test}")
+                results[result.test] = result
+            elif kind == "reproducer":
+                results[line["test"]] = replace(results[line["test"]], reproducer=str(line["script"]))
+            elif kind == "footer":
+                footer = Footer.from_dict(line)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RecordError(f"{path}, line {number}: a malformed {kind} line ({one_line(error)})") from None
+    if header is None:
+        raise RecordError(f"{path} is no record: it is empty")
+    return Record(path, header, tuple(results.values()), tuple(started), footer, truncated)
+
+
+def _check_schema(path: Path, line: Mapping[str, Any]) -> None:
+    schema = line.get("schema")
+    if schema != SCHEMA:
+        raise RecordError(f"{path} has schema version {schema!r}; this kit reads version {SCHEMA}")
+
+
+def _lines(path: Path, content: bytes) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
+    text = content.decode("utf-8", errors="replace")
+    parsed: list[tuple[int, dict[str, Any]]] = []
+    for number, line, last in _numbered(text):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            # The writer ends each line before it begins the next, so only the last one can be cut off.
+            if last and parsed:
+                return parsed, True
+            raise RecordError(f"{path} is no record: line {number} is not JSON") from None
+        if not isinstance(value, dict):
+            raise RecordError(f"{path} is no record: line {number} is not a JSON object")
+        parsed.append((number, value))
+    return parsed, False
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str, bool]]:
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    for place, (number, line) in enumerate(lines, 1):
+        yield number, line, place == len(lines)

@@ -1,0 +1,189 @@
+"""One implementation's run, kept small: what its record, its summary and its verdict need, and no more.
+
+Results go to the record as they come.  Only what is counted stays in memory, so that a run may be of any length.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from conformance import __version__
+from conformance.errors import one_line
+from conformance.paths import suite_digest
+from conformance.records.record import Footer, Header, RecordWriter, TestResult
+from conformance.records.resume import earlier_part, refuse_another_run
+from conformance.records.summary import RunSummary
+from conformance.records.verdicts import Assessment, Verdict, assess
+
+if TYPE_CHECKING:
+    from conformance.records.subject import Subject
+    from conformance.requirements.registry import Registry
+    from conformance.session.cases import Selection
+
+#: Of a result that only the summary reads again.
+_REASON_LIMIT = 400
+
+
+class Decided(NamedTuple):
+    """One test's outcome, as `conformance.records.verdicts.assess` counts it."""
+
+    test: str
+    requirements: tuple[str, ...]
+    verdict: Verdict
+
+
+class Run:
+    """One implementation's run.
+
+    Args:
+        subject: what runs.
+        registry: the requirements.
+        path: of its record, or ``None``.
+        resume: whether `path` holds a run that this one goes on with.
+
+    Raises:
+        RecordError: `path` cannot be written, or not be gone on with.
+    """
+
+    def __init__(self, subject: Subject, registry: Registry, path: Path | None, *, resume: bool = False) -> None:
+        self.subject = subject
+        self.registry = registry
+        self.planned: Mapping[str, tuple[str, ...]] = {}
+        self.decided: dict[str, Decided] = {}
+        self.troubles: dict[str, TestResult] = {}
+        self.begun = time.monotonic()
+        self._earlier_s = 0.0
+        self._resume_at: int | None = None
+        self._earlier: Header | None = None
+        if resume and path is not None and path.exists():
+            part, size = earlier_part(path)
+            if part is not None:
+                self._earlier, self._resume_at = part.header, size
+                self._earlier_s = sum(result.duration_s for result in part.results)
+                for result in part.results:
+                    self._count(result)
+        self.writer = None if path is None else RecordWriter(path)
+
+    # -- what happens -------------------------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        planned: Mapping[str, tuple[str, ...]],
+        selection: Selection,
+        options: Mapping[str, Any],
+        started_at: str,
+    ) -> None:
+        """Write the header, or make sure that the one that is there says the same.
+
+        Raises:
+            RecordError: the record to go on with is of another run.
+        """
+        # Names that come back with results are new strings each: one of each is enough.
+        self.planned = {sys.intern(test): ids for test, ids in planned.items()}
+        header = Header(
+            implementation=self.subject.name,
+            dialect=self.subject.dialect,
+            revision=self.subject.revision,
+            capabilities=self.subject.capabilities,
+            environment=self.subject.environment,
+            options=options,
+            planned=planned,
+            not_applicable=tuple(selection.not_applicable.get(self.subject.name, ())),
+            narrowed=selection.narrowed,
+            requirements=tuple(self.registry.requirements.values()),
+            kit_version=__version__,
+            suite_digest=suite_digest(),
+            started_at=started_at,
+        )
+        if self.writer is None:
+            return
+        if self._earlier is not None and self._resume_at is not None:
+            refuse_another_run(self.writer.path, self._earlier, header)
+            self.writer.resume(self._resume_at)
+        else:
+            self.writer.header(header)
+
+    def started(self, test: str) -> None:
+        """Note that a test begins, for the case that it ends the process."""
+        if self.writer is not None:
+            self.writer.started(test)
+
+    def ended(self, result: TestResult) -> None:
+        """Note a test's result."""
+        self._count(result)
+        if self.writer is not None:
+            self.writer.result(result)
+
+    def reproduced(self, test: str, script: str) -> TestResult:
+        """Add the script to a result that had none; gives the result as far as it is kept."""
+        self.troubles[test] = result = replace(self.troubles[test], reproducer=script)
+        if self.writer is not None:
+            self.writer.reproducer(test, script)
+        return result
+
+    def _count(self, result: TestResult) -> None:
+        # The plan has the same ids: one copy of them is enough.
+        test = sys.intern(result.test)
+        ids = self.planned.get(test, result.requirements)
+        self.decided[test] = Decided(test, ids, result.verdict)
+        if result.verdict.rejects or result.verdict is Verdict.ERROR:
+            self.troubles[result.test] = replace(
+                result,
+                message=one_line(result.message, _REASON_LIMIT),
+                seen=None if result.seen is None else one_line(result.seen, _REASON_LIMIT),
+                promise=None,
+                frames=(),
+                observations={},
+                warnings=(),
+                ending=None,
+            )
+
+    # -- what it comes to ---------------------------------------------------------------------------------------------
+
+    def assess(self, *, narrowed: bool, stopped: str | None) -> Assessment:
+        """The run, judged from what has happened so far."""
+        return assess(
+            self.registry.requirements.values(),
+            self.decided.values(),
+            planned=self.planned,
+            dialect=self.subject.dialect,
+            revision=self.subject.revision,
+            capabilities=self.subject.capabilities,
+            narrowed=narrowed,
+            stopped=stopped is not None,
+        )
+
+    def end(self, status: int, *, narrowed: bool, stopped: str | None) -> None:
+        """Write the footer, and close the record."""
+        if self.writer is None:
+            return
+        assessment = self.assess(narrowed=narrowed, stopped=stopped)
+        self.writer.footer(
+            Footer(
+                counts={verdict.value: count for verdict, count in assessment.tests.items()},
+                verdict=assessment.verdict.value,
+                complete=stopped is None and all(test in self.decided for test in self.planned),
+                exit_status=int(status),
+                duration_s=round(self._earlier_s + time.monotonic() - self.begun, 3),
+                stopped=stopped,
+            )
+        )
+        self.writer.close()
+
+    def summary(self, assessment: Assessment, not_applicable: int) -> RunSummary:
+        """What the terminal shows."""
+        return RunSummary(
+            implementation=self.subject.name,
+            dialect=self.subject.dialect,
+            revision=self.subject.revision,
+            assessment=assessment,
+            results=tuple(self.troubles.values()),
+            requirements=self.registry.requirements,
+            not_applicable=not_applicable,
+            record=None if self.writer is None else self.writer.path,
+        )

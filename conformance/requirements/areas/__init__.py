@@ -1,0 +1,1 @@
+"""The requirement files, one per area: see README.md."""

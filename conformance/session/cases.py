@@ -1,0 +1,154 @@
+"""Which tests run for which implementation, and what they are called in a record."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.errors import RequirementError, UsageError
+from conformance.markers import asked_seconds, claimed_ids, draws_examples
+from conformance.paths import HOME, SUITES
+from conformance.requirements.registry import Registry, Requirement
+from conformance.session.options import Options
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.adapter import Adapter
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test of one implementation.
+
+    Attributes:
+        nodeid: pytest's name for it.
+        test: the record's name for it, which no implementation's name is part of.
+        implementation: the adapter's name.
+        requirements: what it decides.
+        seconds: how long it asks for; 0 when it does not.
+        draws: whether it draws examples.
+    """
+
+    nodeid: str
+    test: str
+    implementation: str
+    requirements: tuple[Requirement, ...]
+    seconds: float = 0.0
+    draws: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(entry.id for entry in self.requirements)
+
+    @property
+    def scored(self) -> bool:
+        """Whether anything that it decides is judged."""
+        return any(entry.scored for entry in self.requirements)
+
+    @property
+    def destructive(self) -> bool:
+        return any(entry.destructive for entry in self.requirements)
+
+    def applies_to(self, adapter: Adapter) -> bool:
+        """Whether all that it decides holds for the adapter's dialect and revision."""
+        return all(entry.holds_for(adapter.dialect, adapter.revision) for entry in self.requirements)
+
+    def absent_capability(self, adapter: Adapter) -> str | None:
+        """The first capability that it needs and the adapter declares absent."""
+        needed = (entry.capability for entry in self.requirements if entry.capability is not None)
+        return next((name for name in needed if adapter.capabilities.get(name) is False), None)
+
+
+@dataclass
+class Selection:
+    """What a session leaves out.
+
+    Attributes:
+        not_applicable: by implementation, the tests of other dialects or later revisions.
+        narrowed: whether the operator asked for a part of the suites only.
+    """
+
+    not_applicable: dict[str, list[str]] = field(default_factory=dict)
+    narrowed: bool = False
+
+
+def split_nodeid(nodeid: str, root: Path, implementations: Iterable[str]) -> tuple[str, str] | None:
+    """The implementation and the record's name of the test that pytest calls `nodeid`.
+
+    ``None`` for a test of no implementation.
+    """
+    base, bracket, inside = nodeid.partition("[")
+    parameters = inside.removesuffix("]")
+    # The longest name first: one name may begin with another.
+    for name in sorted(implementations, key=len, reverse=True) if bracket else ():
+        if parameters == name or parameters.startswith(name + "-"):
+            rest = parameters[len(name) + 1 :]
+            return name, _from_home(base, root) + (f"[{rest}]" if rest else "")
+    return None
+
+
+def _from_home(base: str, root: Path) -> str:
+    file, separator, rest = base.partition("::")
+    path = (root / file).resolve()
+    named = path.relative_to(HOME).as_posix() if path.is_relative_to(SUITES) else file
+    return named + separator + rest
+
+
+def case_of(item: pytest.Item, registry: Registry, implementations: Collection[str]) -> Case | None:
+    """The case that `item` is, or ``None`` when it is a test of no implementation.
+
+    Raises:
+        RequirementError: it stands in the suites but names no requirement, an unknown one, or one that is declared
+            untestable.
+    """
+    name = split_nodeid(item.nodeid, item.config.rootpath, implementations)
+    ids = claimed_ids(item)
+    if name is None:
+        if not ids and not item.path.is_relative_to(SUITES):
+            return None
+        raise RequirementError(f"{item.nodeid} does not take the fixture 'impl', so it tests no implementation")
+    if not ids:
+        raise RequirementError(f'{item.nodeid} names no requirement; decorate it with @requirement("area.slug")')
+    requirements = tuple(registry.get(identity, item.nodeid) for identity in ids)
+    for entry in requirements:
+        if entry.untestable is not None:
+            raise RequirementError(f"{item.nodeid} decides {entry.id}, which is declared untestable")
+    return Case(item.nodeid, name[1], name[0], requirements, asked_seconds(item), draws_examples(item))
+
+
+def is_narrowed(config: pytest.Config) -> bool:
+    """Whether the command line's paths leave a part of the suites out."""
+    if config.option.ignore or config.option.ignore_glob:
+        return True
+    if config.args_source is not config.ArgsSource.ARGS:
+        return False
+    here = config.invocation_params.dir
+    whole = any("::" not in argument and SUITES.is_relative_to((here / argument).resolve()) for argument in config.args)
+    inside = any((here / argument.partition("::")[0]).resolve().is_relative_to(SUITES) for argument in config.args)
+    return not whole and (inside or any("::" in argument for argument in config.args))
+
+
+def only(cases: Mapping[str, Case], tests: Sequence[str]) -> set[str]:
+    """The node ids of the `cases` that the record calls `tests`.
+
+    Raises:
+        UsageError: there is no such test.
+    """
+    chosen = set(tests)
+    unknown = chosen - {case.test for case in cases.values()}
+    if unknown:
+        raise UsageError(f"--test={min(unknown)}: no such test here")
+    return {nodeid for nodeid, case in cases.items() if case.test in chosen}
+
+
+def rerun_command(case: Case, spec: str, options: Options, config: pytest.Config) -> str:
+    """The command that runs just this test again, from the folder that this session was started in."""
+    words = options.command_line(spec)
+    in_suites = case.test.startswith(f"{SUITES.name}/")
+    if in_suites and config.invocation_params.dir != config.rootpath:
+        return shlex.join(["graph-conformance", "run", *words, f"--test={case.test}"])
+    return shlex.join(["pytest", *words, case.nodeid])

@@ -1,0 +1,331 @@
+"""The part of the plug-in that runs in every process with tests: selects them, runs them and judges them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import random
+import sys
+import warnings
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.errors import RequirementError, UsageError, one_line
+from conformance.records.record import TestResult
+from conformance.records.verdicts import Verdict
+from conformance.session.cases import Case, Selection, case_of, is_narrowed, only, rerun_command
+from conformance.session.fixtures import OBSERVATIONS
+from conformance.session.health import Before, Health
+from conformance.session.judging import Judgement, after_teardown, judge, mend
+
+if TYPE_CHECKING:
+    from conformance.requirements.registry import Registry
+    from conformance.session.options import Options
+
+#: Distinct warnings kept of one test; an implementation that warns at each replay would fill the record.
+_KEPT_WARNINGS = 20
+
+
+@dataclass
+class _Progress:
+    """One test as it runs."""
+
+    judgement: Judgement = field(default_factory=Judgement)
+    duration_s: float = 0.0
+    left_behind: str | None = None
+    warnings: tuple[str, ...] = ()
+    absent: str | None = None
+    before: Before | None = None
+    unfit: str | None = None
+    reproducer: str | None = None
+
+
+_PROGRESS = pytest.StashKey[_Progress]()
+
+
+class Executor:
+    """Runs the tests of `adapters`.
+
+    Args:
+        config: of the session.
+        options: what the command line says.
+        registry: the requirements.
+        adapters: by name.
+        specs: what ``--impl`` said for each of those names.
+        cases: by node id; filled at collection.
+        selection: filled at collection.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        options: Options,
+        registry: Registry,
+        adapters: Mapping[str, Adapter],
+        specs: Mapping[str, str],
+        cases: dict[str, Case],
+        selection: Selection,
+    ) -> None:
+        self.config = config
+        self.options = options
+        self.registry = registry
+        self.adapters = adapters
+        self.specs = specs
+        self.selection = selection
+        self.cases = cases
+        self._health = {name: Health(adapter) for name, adapter in adapters.items()}
+        self._deselecting = False
+
+    def collect_garbage(self) -> None:
+        """Collect garbage after each test from now on."""
+        for health in self._health.values():
+            health.collects = True
+
+    # -- collection ---------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one test of each for every implementation; first, so that its name leads the node id."""
+        if "impl" in metafunc.fixturenames:
+            adapters = list(self.adapters.values())
+            metafunc.parametrize("impl", adapters, ids=list(self.adapters), indirect=True, scope="session")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out what does not apply, and put last what may leave the process unusable."""
+        try:
+            found = {item.nodeid: case_of(item, self.registry, self.adapters) for item in items}
+            self.cases.update({nodeid: case for nodeid, case in found.items() if case is not None})
+            chosen = only(self.cases, self.options.tests) if self.options.tests else set(found)
+        except RequirementError as error:
+            pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+        except UsageError as error:
+            raise pytest.UsageError(f"conformance: {error}") from None
+        self.selection.narrowed = is_narrowed(self.config) or bool(self.options.tests)
+        for case in self.cases.values():
+            if not self._applies(case):
+                self.selection.not_applicable.setdefault(case.implementation, []).append(case.test)
+        left_out = [
+            item
+            for item in items
+            if item.nodeid not in chosen or not self._item_applies(item) or not self._in_shard(item)
+        ]
+        if left_out:
+            gone = {item.nodeid for item in left_out}
+            items[:] = [item for item in items if item.nodeid not in gone]
+            self._deselecting = True
+            self.config.hook.pytest_deselected(items=left_out)
+            self._deselecting = False
+        items.sort(key=lambda item: item.nodeid in self.cases and self.cases[item.nodeid].destructive)
+
+    def _applies(self, case: Case) -> bool:
+        return case.applies_to(self.adapters[case.implementation])
+
+    def _item_applies(self, item: pytest.Item) -> bool:
+        case = self.cases.get(item.nodeid)
+        return case is None or self._applies(case)
+
+    def _in_shard(self, item: pytest.Item) -> bool:
+        shard = self.options.shard
+        # A test of no implementation stands in no record: every part runs it.
+        return shard is None or item.nodeid not in self.cases or shard.holds(self.cases[item.nodeid].test)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Notice that the operator left tests out."""
+        if not self._deselecting and any(item.nodeid in self.cases for item in items):
+            self.selection.narrowed = True
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Leave a test out whose capability is declared absent."""
+        case = self.cases.get(item.nodeid)
+        if case is None:
+            return
+        progress = item.stash[_PROGRESS] = _Progress()
+        progress.before = self._health[case.implementation].before()
+        absent = case.absent_capability(self.adapters[case.implementation])
+        if absent is not None:
+            progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
+            pytest.skip(progress.absent)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run a test from a known state, and leave one for the next."""
+        case = self.cases.get(item.nodeid)
+        if case is None:
+            return (yield)
+        adapter, progress = self.adapters[case.implementation], item.stash[_PROGRESS]
+        random.seed(0)
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            # Only the host's generator: seeding a device that an earlier test broke would blame this one.
+            torch.default_generator.manual_seed(0)
+        with _warnings_noted(progress), contextlib.ExitStack() as stack:
+            stream = adapter.current_stream()
+            stack.enter_context(adapter.stream(stream))
+            try:
+                outcome = yield
+            except BaseException:
+                progress.left_behind = self._left_behind(adapter, stream)
+                raise
+            progress.left_behind = self._left_behind(adapter, stream)
+        if progress.left_behind is not None:
+            pytest.fail(f"left behind: {progress.left_behind}", pytrace=False)
+        return outcome
+
+    def _left_behind(self, adapter: Adapter, stream: Any) -> str | None:
+        trouble = mend(adapter)
+        if trouble is None:
+            try:
+                if adapter.current_stream() != stream:
+                    trouble = "another stream was left current"
+            except Exception as error:  # asking must not hide what the test itself found
+                trouble = f"current_stream raised {one_line(error)}"
+        return trouble
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Judge each phase, and send the result with the last one."""
+        report = yield
+        case, progress = self.cases.get(item.nodeid), item.stash.get(_PROGRESS, None)
+        if case is None or progress is None:
+            return report
+        if call.when != "teardown":
+            progress.duration_s += call.duration
+        if call.excinfo is not None:
+            self._judge(case, progress, call, report)
+            if progress.judgement.verdict is Verdict.FAIL:
+                progress.reproducer = self.reproducer(item, progress.judgement.message, call.excinfo.value)
+        if call.when == "teardown":
+            self._look_after(case, progress, report)
+            result = self._result(case, progress, item)
+            # A report carries whatever attributes plug-ins give it, through pytest-xdist too.
+            vars(report)["conformance"] = {
+                "implementation": case.implementation,
+                "result": result.to_dict(),
+                "unfit": progress.unfit,
+            }
+            if progress.judgement.verdict.rejects:
+                # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
+                call.excinfo = None
+                gc.collect()
+            # Items stay to the session's end, and what one began with is large.
+            del item.stash[_PROGRESS]
+        return report
+
+    def _look_after(self, case: Case, progress: _Progress, report: pytest.TestReport) -> None:
+        """Charge the test with what it left in the process."""
+        if progress.before is None:
+            return
+        finding = self._health[case.implementation].after(progress.before)
+        if finding is None:
+            return
+        progress.unfit = finding.unfit
+        told = [progress.left_behind] if progress.left_behind is not None else []
+        progress.left_behind = "; ".join([*told, *(change for change in finding.changes if change not in told)])
+        message = f"left behind: {progress.left_behind}"
+        if progress.judgement.verdict.rejects or progress.judgement.verdict is Verdict.ERROR:
+            return
+        progress.judgement = Judgement(Verdict.FAIL, "teardown", message)
+        if case.scored:
+            report.outcome = "failed"
+            report.longrepr = message
+            self._explain(case, report)
+        else:
+            vars(report)["conformance_status"] = "noted"
+
+    def _judge(self, case: Case, progress: _Progress, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+        if call.excinfo is None:
+            return
+        judgement = judge(call.when, call.excinfo.value, case.implementation)
+        if progress.absent is not None:
+            judgement = Judgement(Verdict.UNSUPPORTED, call.when, progress.absent)
+        elif call.when == "teardown":
+            judgement = after_teardown(progress.judgement, judgement)
+        progress.judgement = judgement
+        if report.outcome == "failed" and judgement.verdict.rejects and not case.scored:
+            # What is left to the implementation is recorded and never judged, so that -x must not stop at it either.
+            report.outcome = "passed"
+            vars(report)["conformance_status"] = "noted"
+        elif judgement.verdict in {Verdict.ERROR, Verdict.UNSUPPORTED}:
+            vars(report)["conformance_status"] = judgement.verdict.value
+        if report.outcome == "failed":
+            self._explain(case, report)
+
+    def _explain(self, case: Case, report: pytest.TestReport) -> None:
+        lines: list[str] = []
+        for entry in case.requirements:
+            lines += [f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}"]
+            lines += [f"    documented in {place}" for place in entry.documents]
+        lines.append(f"run it again: {self._command(case)}")
+        text = "\n".join(lines)
+        add_section = getattr(report.longrepr, "addsection", None)
+        if add_section is not None:
+            add_section("what it decides", text)
+        else:
+            report.sections.append(("what it decides", text))
+
+    def _result(self, case: Case, progress: _Progress, item: pytest.Item) -> TestResult:
+        judged = progress.judgement
+        observations: dict[str, Any] = item.stash.get(OBSERVATIONS, {})
+        return TestResult(
+            test=case.test,
+            requirements=case.ids,
+            verdict=judged.verdict,
+            phase=judged.phase,
+            message=judged.message,
+            promise=judged.promise,
+            seen=judged.seen,
+            left_behind=progress.left_behind,
+            frames=judged.frames,
+            duration_s=round(progress.duration_s, 6),
+            observations=observations,
+            warnings=progress.warnings,
+            command=self._command(case),
+            reproducer=progress.reproducer,
+        )
+
+    def reproducer(self, item: pytest.Item, seen: str, error: BaseException | None = None) -> str | None:
+        """The script that shows a failure of `item` without the kit, if one can be written.
+
+        Args:
+            item: the test.
+            seen: the failure's message.
+            error: what the test raised; ``None`` when its process did not survive it.
+        """
+        # Only now: most sessions have nothing to write.
+        if "torch" not in sys.modules:
+            return None  # a script in plain torch says nothing of an implementation that runs without it
+        from conformance.reproducing.writing import write
+
+        case = self.cases[item.nodeid]
+        adapter, spec = self.adapters[case.implementation], self.specs[case.implementation]
+        try:
+            return write(item, adapter, spec, case.requirements, seen, error, draws=case.draws)
+        except Exception as trouble:  # a failure without a script is still the failure to be told
+            warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
+            return None
+
+    def _command(self, case: Case) -> str:
+        return rerun_command(case, self.specs[case.implementation], self.options, self.config)
+
+
+@contextlib.contextmanager
+def _warnings_noted(progress: _Progress) -> Iterator[None]:
+    """Keep the distinct warnings of a test, and pass each on to pytest."""
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield
+        finally:
+            distinct = dict.fromkeys(f"{entry.category.__name__}: {one_line(str(entry.message))}" for entry in caught)
+            progress.warnings = tuple(distinct)[:_KEPT_WARNINGS]
+    for entry in caught:
+        warnings.showwarning(entry.message, entry.category, entry.filename, entry.lineno)

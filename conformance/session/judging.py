@@ -1,0 +1,98 @@
+"""From what happened to a test to its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance.errors import HarnessError, one_line
+from conformance.paths import KIT, SUITES
+from conformance.records.verdicts import Verdict
+from conformance.tracebacks import implementation_frames, missing_method
+
+if TYPE_CHECKING:
+    from conformance.adapter import Adapter
+
+_MESSAGE_LIMIT = 4000
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and its reason.
+
+    Attributes:
+        verdict: of the test so far.
+        phase: where it fell: ``setup``, ``call`` or ``teardown``.
+        message: why, for a person.
+        promise: what the document promises, when the test said it.
+        seen: what was seen instead, when the test said it.
+        frames: the innermost frames inside the implementation.
+    """
+
+    verdict: Verdict = Verdict.PASS
+    phase: str = "call"
+    message: str = ""
+    promise: str | None = None
+    seen: str | None = None
+    frames: tuple[str, ...] = ()
+
+
+def judge(phase: str, error: BaseException, adapter_name: str) -> Judgement:
+    """The judgement on a test that raised `error` in `phase`."""
+    frames = implementation_frames(error.__traceback__, (KIT, SUITES))
+    told = Judgement(Verdict.FAIL, phase, _message(error), frames=frames)
+    if isinstance(error, pytest.skip.Exception):
+        return replace(told, verdict=Verdict.SKIPPED, message=str(error), frames=())
+    for cause in _chain(error):
+        missing = missing_method(cause)
+        if missing is not None:
+            message = f"the adapter {adapter_name!r} does not implement {missing}(), which this test needs"
+            return replace(told, verdict=Verdict.ERROR, message=message, frames=())
+        if isinstance(cause, HarnessError):
+            return replace(told, verdict=Verdict.ERROR, message=str(cause), frames=())
+    promise, seen = getattr(error, "promise", None), getattr(error, "seen", None)
+    if isinstance(promise, str) and isinstance(seen, str):
+        return replace(told, promise=promise, seen=seen)
+    # Before and after the test proper only the kit's own code runs; what it does not expect is its own mistake.
+    if phase != "call":
+        return replace(told, verdict=Verdict.ERROR)
+    return told
+
+
+def after_teardown(before: Judgement, late: Judgement) -> Judgement:
+    """The judgement on a test whose teardown failed too.
+
+    A test that was rejected keeps its reason, since the teardown most often trips over what the test left.
+    """
+    if before.verdict.rejects or before.verdict is Verdict.ERROR:
+        return replace(before, message=f"{before.message}\nafterwards, in teardown: {one_line(late.message)}")
+    return late
+
+
+def mend(adapter: Adapter) -> str | None:
+    """Make the implementation ready for the next test; in words, what could not be mended."""
+    try:
+        return adapter.recover()
+    except Exception as error:  # whatever it is, the next test must start, and this one must tell
+        return f"recovering raised {one_line(error)}"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def _message(error: BaseException) -> str:
+    text = str(error)
+    if not isinstance(error, AssertionError | pytest.fail.Exception) or not text:
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    lines = [text, *getattr(error, "__notes__", ())]
+    whole = "\n".join(lines)
+    return whole if len(whole) <= _MESSAGE_LIMIT else whole[: _MESSAGE_LIMIT - 1] + "…"

@@ -1,0 +1,260 @@
+"""The plug-in's options.
+
+They are registered only when ``--impl`` is given.  The plug-in is installed for every project of an environment, and
+names like ``--device`` are taken by many of them.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from conformance.errors import UsageError
+from conformance.records.shards import Shard
+
+_GROUP = "conformance"
+#: How tests are kept apart: all in this process, in workers that are reused, or each in a worker of its own.
+Isolation = Literal["none", "worker", "test"]
+
+TEST_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 300.0
+
+#: How many times as many examples an exploring session draws, unless it is told.
+EXPLORING = 4.0
+
+_REGISTERED = pytest.StashKey[bool]()
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says.
+
+    Attributes:
+        implementations: the names that ``--impl`` gave, in order.
+        device: for the factories that take one.
+        revision: replaces the release that the adapters claim.
+        record: the file, or the folder, that records go to.
+        tests: record ids of the only tests to run; empty for all.
+        isolate: how tests are kept apart; ``None`` leaves it to the implementation.
+        resume: the record, or the folder of records, to go on with.
+        shard: the part of the suites to run.
+        test_timeout: seconds that a test may take in a worker.
+        start_timeout: seconds that a worker may take until it knows its tests.
+        explore: the seed of new examples for property tests; ``None`` for the usual ones.
+        examples: how many times as many examples as usual there are when they are new.
+        reproducers: the folder for scripts that show failures without the kit.
+    """
+
+    implementations: tuple[str, ...]
+    device: str | None = None
+    revision: str | None = None
+    record: str | None = None
+    tests: tuple[str, ...] = ()
+    isolate: Isolation | None = None
+    resume: str | None = None
+    shard: Shard | None = None
+    test_timeout: float = TEST_TIMEOUT_S
+    start_timeout: float = START_TIMEOUT_S
+    explore: int | None = None
+    examples: float = EXPLORING
+    reproducers: str | None = None
+
+    def deciding(self) -> dict[str, Any]:
+        """The options that decide which tests run and what they are judged by, as JSON values."""
+        return {
+            "device": self.device,
+            "revision": self.revision,
+            "tests": list(self.tests),
+            "explore": None if self.explore is None else str(self.explore),
+            "examples": None if self.examples == EXPLORING else self.examples,
+            "shard": None if self.shard is None else str(self.shard),
+            "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
+        }
+
+    def command_line(self, implementation: str) -> list[str]:
+        """The options that decide what `implementation` is judged by, to run it again."""
+        words = [f"--impl={implementation}"]
+        if self.device is not None:
+            words.append(f"--device={self.device}")
+        if self.revision is not None:
+            words.append(f"--revision={self.revision}")
+        if self.explore is not None:
+            words.append(f"--explore={self.explore}")
+        if self.examples != EXPLORING:
+            words.append(f"--examples={self.examples:g}")
+        return words
+
+
+def wanted(arguments: Iterable[str]) -> bool:
+    """Whether a command line asks for the plug-in."""
+    given = [*arguments, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
+    return any(word == "--impl" or word.startswith("--impl=") for word in given)
+
+
+def register(parser: pytest.Parser, config: pytest.Config) -> None:
+    """Add the options to pytest's own, once."""
+    if config.stash.get(_REGISTERED, False):
+        return
+    config.stash[_REGISTERED] = True
+    group = parser.getgroup(_GROUP, "conformance of graph capture")
+    group.addoption(
+        "--impl",
+        action="append",
+        default=[],
+        metavar="NAME[,NAME]",
+        help="the implementation under test: reference, torch.cuda, package.module:attribute or file.py:attribute",
+    )
+    group.addoption("--device", metavar="DEVICE", help="for implementations with a choice: cpu, cuda or cuda:N")
+    group.addoption("--revision", metavar="R", help="the PyTorch release to be held to, instead of the adapter's own")
+    group.addoption(
+        "--record", metavar="PATH", help="write the record there (a folder, or several names: one file for each)"
+    )
+    group.addoption(
+        "--test",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="run only this test, by its id in a record; may be repeated",
+    )
+    group.addoption(
+        "--isolate",
+        nargs="?",
+        const="worker",
+        dest="isolate",
+        metavar="test",
+        help="run tests in worker processes; --isolate=test: a process for each (on but for the software reference)",
+    )
+    group.addoption(
+        "--no-isolate", action="store_const", const="none", dest="isolate", help="run tests in this process"
+    )
+    group.addoption("--resume", metavar="PATH", help="go on with the record of a run that was interrupted or killed")
+    group.addoption(
+        "--shard", metavar="I/N", help="run the I-th of N parts; graph-conformance merge joins their records"
+    )
+    group.addoption(
+        "--test-timeout",
+        type=float,
+        default=TEST_TIMEOUT_S,
+        metavar="SECONDS",
+        help=f"end an isolated test after that time (default {TEST_TIMEOUT_S:g}; some tests ask for more)",
+    )
+    group.addoption(
+        "--explore",
+        nargs="?",
+        const="new",
+        metavar="SEED",
+        help="draw new and more examples for property tests, from a seed that the record names",
+    )
+    group.addoption(
+        "--examples",
+        type=float,
+        metavar="TIMES",
+        help=f"with --explore: draw that many times as many as usual (default {EXPLORING:g}; less than 1 for fewer)",
+    )
+    group.addoption(
+        "--reproducers", metavar="FOLDER", help="write a script for each failure there that shows it without the kit"
+    )
+    group.addoption(
+        "--start-timeout",
+        type=float,
+        default=START_TIMEOUT_S,
+        metavar="SECONDS",
+        help=f"give a worker up that takes longer to import and collect (default {START_TIMEOUT_S:g})",
+    )
+
+
+def read(config: pytest.Config) -> Options | None:
+    """The options of a session, or ``None`` when it is none of the plug-in's business.
+
+    Raises:
+        UsageError: ``--impl`` without a name.
+    """
+    # Without this, an --impl that another project defines for itself would be taken for this one.
+    if not config.stash.get(_REGISTERED, False):
+        return None
+    given: list[str] = config.getoption("impl")
+    names = tuple(name.strip() for text in given for name in text.split(","))
+    if not all(names):
+        raise UsageError("--impl needs a name: reference, torch.cuda, package.module:attribute or file.py:attribute")
+    return Options(
+        implementations=names,
+        device=config.getoption("device"),
+        revision=config.getoption("revision"),
+        record=config.getoption("record"),
+        tests=tuple(config.getoption("test")),
+        isolate=_isolation(config.getoption("isolate")),
+        resume=_resumed(config.getoption("resume"), config.getoption("record")),
+        shard=None if config.getoption("shard") is None else Shard.parse(config.getoption("shard")),
+        test_timeout=positive("--test-timeout", config.getoption("test_timeout"), "a number of seconds"),
+        start_timeout=positive("--start-timeout", config.getoption("start_timeout"), "a number of seconds"),
+        explore=_explored(config),
+        examples=_examples(config),
+        reproducers=config.getoption("reproducers"),
+    )
+
+
+def _isolation(given: str | None) -> Isolation | None:
+    for known in (None, "none", "worker", "test"):
+        if given == known:
+            return known
+    raise UsageError(f"--isolate={given}: write --isolate or --isolate=test (paths go before it)")
+
+
+def _explored(config: pytest.Config) -> int | None:
+    given: str | None = config.getoption("explore")
+    if given is None:
+        return None
+    if given == "new":
+        # Drawn once, and kept where worker processes find it.
+        config.option.explore = given = str(secrets.randbelow(1 << 32))
+    if not given.isdecimal():
+        raise UsageError(f"--explore={given}: give a whole number, or nothing (paths go before it)")
+    return int(given)
+
+
+def _examples(config: pytest.Config) -> float:
+    given: float | None = config.getoption("examples")
+    if given is None:
+        return EXPLORING
+    if config.getoption("explore") is None:
+        raise UsageError(f"--examples={given:g} is for new examples: add --explore")
+    return positive("--examples", given, "a number")
+
+
+def _resumed(resume: str | None, record: str | None) -> str | None:
+    if resume is not None and record is not None and Path(resume) != Path(record):
+        raise UsageError(f"--resume={resume} goes on writing that record; leave --record={record} out")
+    return resume
+
+
+def positive(option: str, given: float, what: str) -> float:
+    """What an option gave.
+
+    Raises:
+        UsageError: it is not above 0, or not finite.
+    """
+    if not 0 < given < float("inf"):
+        raise UsageError(f"{option}={given:g}: give {what} above 0")
+    return given
+
+
+def record_paths(record: str, implementations: Iterable[str]) -> dict[str, Path]:
+    """The file of each implementation's record: `record` itself for one, files in the folder `record` for several."""
+    names = list(implementations)
+    target = Path(record)
+    if len(names) == 1 and not target.is_dir() and not record.endswith(("/", os.sep)):
+        return {names[0]: target}
+    paths: dict[str, Path] = {}
+    for name in names:
+        stem = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
+        while target / f"{stem}.jsonl" in paths.values():
+            stem += "_"
+        paths[name] = target / f"{stem}.jsonl"
+    return paths

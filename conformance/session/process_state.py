@@ -1,0 +1,212 @@
+"""What a test may change in its process without touching the device: noted before it, put back after it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import operator
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import _pytest.outcomes
+import _pytest.python
+import _pytest.reports
+import _pytest.runner
+import pytest
+
+from conformance import errors
+from conformance.records import record, verdicts
+from conformance.records import run as books
+from conformance.requirements import registry
+from conformance.session import judging
+
+#: Code that decides what becomes of a test.  A test that replaces a part of it could decide for itself.
+_JUDGES: tuple[ModuleType | type, ...] = (
+    pytest,
+    _pytest.outcomes,
+    _pytest.python,
+    _pytest.reports,
+    _pytest.runner,
+    pytest.CallInfo,
+    pytest.Function,
+    pytest.Item,
+    pytest.Session,
+    pytest.TestReport,
+    books,
+    errors,
+    judging,
+    record,
+    registry,
+    verdicts,
+)
+
+_DESCRIPTORS = (classmethod, staticmethod, property)
+
+#: How long a thread that was just told to end may take.
+_THREAD_GRACE_S = 0.5
+
+#: Those with a name; the others are for libraries to share out among themselves.
+_SIGNALS = sorted(set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
+
+#: Set by pytest and by libraries as they load; nobody's test depends on them.
+_HARMLESS_VARIABLES = ("PYTEST_", "KINETO_", "TORCH", "TRITON_", "CUDA_MODULE_LOADING")
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """One that a whole process, or its main thread, goes by."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+_OF_PYTHON = (
+    _Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    _Setting("the garbage collector's switch", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+)
+
+
+def _settings() -> tuple[_Setting, ...]:
+    torch = sys.modules.get("torch")
+    return _OF_PYTHON if torch is None else _OF_PYTHON + _of_torch(torch)
+
+
+@functools.cache
+def _of_torch(torch: ModuleType) -> tuple[_Setting, ...]:
+    return (
+        _Setting("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
+        _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+        _Setting("autocast's cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+        _Setting(
+            "torch's debug mode for deterministic algorithms",
+            torch.get_deterministic_debug_mode,
+            torch.set_deterministic_debug_mode,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """A process as it was at one moment."""
+
+    folder: str
+    variables: Mapping[str, str]
+    handlers: Mapping[int, Any]
+    settings: Mapping[str, Any]
+    threads: frozenset[threading.Thread]
+    judges: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def now(cls) -> ProcessState:
+        return cls(
+            folder=_folder(),
+            variables=dict(os.environ),
+            handlers=_handlers(),
+            settings={setting.name: setting.read() for setting in _settings()},
+            threads=frozenset(threading.enumerate()),
+            judges=tuple(dict(vars(judge)) for judge in _JUDGES),
+        )
+
+    def put_back(self) -> list[str]:
+        """Undo what has changed since; in words, each change that a program around a graph would suffer from.
+
+        Threads are waited for a little, and cannot be undone.
+        """
+        checks: tuple[Callable[[], list[str]], ...] = (
+            self._judges_back,
+            self._folder_back,
+            self._variables_back,
+            self._handlers_back,
+            self._settings_back,
+            self._threads_gone,
+        )
+        return [change for check in checks for change in check()]
+
+    def _judges_back(self) -> list[str]:
+        found = []
+        for judge, before in zip(_JUDGES, self.judges, strict=True):
+            now = dict(vars(judge))
+            # Nearly always all is what it was, name by name, and this is asked after every test.
+            if now.keys() == before.keys() and all(map(operator.is_, now.values(), before.values())):
+                continue
+            for name, value in before.items():
+                if now.get(name) is not value and (callable(value) or isinstance(value, _DESCRIPTORS)):
+                    setattr(judge, name, value)
+                    found.append(f"{judge.__name__}.{name} was replaced")
+        return found
+
+    def _folder_back(self) -> list[str]:
+        now = _folder()
+        if now == self.folder:
+            return []
+        with contextlib.suppress(OSError):  # the folder itself may be gone, which the message then says
+            os.chdir(self.folder)
+        return ["the working directory was changed"]
+
+    def _variables_back(self) -> list[str]:
+        now = dict(os.environ)
+        if now == self.variables:
+            return []
+        changed = {name for name, _ in now.items() ^ self.variables.items() if not name.startswith(_HARMLESS_VARIABLES)}
+        for name in changed:
+            if name in self.variables:
+                os.environ[name] = self.variables[name]
+            else:
+                del os.environ[name]
+        return [f"the environment variable {name} was changed" for name in sorted(changed)]
+
+    def _handlers_back(self) -> list[str]:
+        found = []
+        for number, handler in _handlers().items():
+            before = self.handlers.get(number)
+            if handler is before or handler == before:
+                continue
+            found.append(f"the handler of {signal.Signals(number).name} was replaced")
+            # A handler that was not installed from Python shows as None, and cannot be installed again from here.
+            if before is not None and threading.current_thread() is threading.main_thread():
+                signal.signal(number, before)
+        return found
+
+    def _settings_back(self) -> list[str]:
+        found = []
+        for setting in _settings():
+            now = setting.read()
+            # What a library that was loaded meanwhile has begun with is not known.
+            before = self.settings.get(setting.name, now)
+            if now != before:
+                setting.write(before)
+                found.append(f"{setting.name} was changed to {now}")
+        return found
+
+    def _threads_gone(self) -> list[str]:
+        # A daemon thread promises not to be in the way; libraries start theirs at any first use.
+        left = [thread for thread in set(threading.enumerate()) - self.threads if not thread.daemon]
+        until = time.monotonic() + _THREAD_GRACE_S
+        for thread in left:
+            thread.join(max(0.0, until - time.monotonic()))
+        return [f"the thread {thread.name!r} was left running" for thread in left if thread.is_alive()]
+
+
+def changed_judges(before: ProcessState) -> list[str]:
+    """Which parts of the test runner have been replaced since `before`."""
+    return before._judges_back()  # noqa: SLF001 - the same module's class
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a string is all that is needed, and this runs around every test
+    except OSError:
+        return "a folder that is gone"
+
+
+def _handlers() -> dict[int, Any]:
+    return {int(number): signal.getsignal(number) for number in _SIGNALS}

@@ -1,0 +1,204 @@
+"""The part of the plug-in that keeps the books: records, the summary and the exit status of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.errors import ExitStatus, RecordError
+from conformance.records.record import TestResult
+from conformance.records.run import Run
+from conformance.records.summary import render
+from conformance.records.verdicts import Assessment
+from conformance.reproducing.saving import save
+from conformance.session.cases import Case, Selection
+from conformance.session.options import record_paths
+
+if TYPE_CHECKING:
+    from conformance.records.subject import Subject
+    from conformance.requirements.registry import Registry
+    from conformance.session.options import Options
+
+# Of several runs in one session the gravest decides the exit status.
+_GRAVITY = (ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING, ExitStatus.KIT_FAILED)
+
+_LETTERS = {"error": "E", "noted": "n", "unsupported": "u"}
+
+
+class Recorder:
+    """Keeps the books of a session, in the process that the user started.
+
+    Args:
+        config: of the session.
+        options: what the command line says.
+        registry: the requirements.
+        cases: by node id; filled as tests are collected, here or elsewhere.
+        selection: what the session leaves out.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        options: Options,
+        registry: Registry,
+        cases: Mapping[str, Case],
+        selection: Selection,
+    ) -> None:
+        self.config = config
+        self.options = options
+        self.registry = registry
+        self.cases = cases
+        self.selection = selection
+        self.runs: dict[str, Run] = {}
+        #: Why the kit could not go on.
+        self.stopped: str | None = None
+        self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._headed = False
+        self._broken_files = False
+        self._foreign_failures = False
+
+    # -- what will run ------------------------------------------------------------------------------------------------
+
+    def open(self, subjects: Iterable[Subject]) -> None:
+        """Open the records.
+
+        Raises:
+            RecordError: one cannot be written, or not be gone on with.
+        """
+        known = {subject.name: subject for subject in subjects}
+        paths = self._paths(known)
+        resume = self.options.resume is not None
+        self.runs = {
+            name: Run(subject, self.registry, paths.get(name), resume=resume) for name, subject in known.items()
+        }
+
+    def _paths(self, names: Collection[str]) -> dict[str, Path]:
+        target = self.options.resume or self.options.record
+        return {} if target is None or self.config.option.collectonly else record_paths(target, names)
+
+    def begin(self, cases: Iterable[Case]) -> list[Case]:
+        """Write the headers.
+
+        Returns:
+            Those of the `cases` that an earlier part of the run has not finished.
+
+        Raises:
+            RecordError: a record to go on with is of another run.
+        """
+        listed = list(cases)
+        planned: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.runs}
+        for case in listed:
+            planned[case.implementation][case.test] = case.ids
+        for name, run in self.runs.items():
+            run.begin(planned[name], self.selection, self._options(), self.started_at)
+        self._headed = True
+        return [case for case in listed if case.test not in self.runs[case.implementation].decided]
+
+    def _options(self) -> dict[str, Any]:
+        given = {
+            **self.options.deciding(),
+            "keyword": self.config.option.keyword,
+            "markers": self.config.option.markexpr,
+        }
+        return {name: value for name, value in given.items() if value}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Write the headers, where this process collects."""
+        if self.config.option.collectonly:
+            return
+        try:
+            left = {case.nodeid for case in self.begin(self._collected(session))}
+        except RecordError as error:
+            raise pytest.UsageError(f"conformance: {error}") from None
+        session.items[:] = [item for item in session.items if item.nodeid not in self.cases or item.nodeid in left]
+
+    def _collected(self, session: pytest.Session) -> list[Case]:
+        return [self.cases[item.nodeid] for item in session.items if item.nodeid in self.cases]
+
+    # -- what happens -------------------------------------------------------------------------------------------------
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Notice test files that cannot be read."""
+        self._broken_files |= report.failed
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note that a test begins."""
+        case = self.cases.get(nodeid)
+        if case is not None:
+            self.runs[case.implementation].started(case.test)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a test's result, which comes with its last phase."""
+        sent: dict[str, Any] | None = getattr(report, "conformance", None)
+        if sent is not None:
+            result = TestResult.from_dict(sent["result"])
+            self.runs[sent["implementation"]].ended(result)
+            if self.options.reproducers is not None and result.reproducer is not None:
+                save(Path(self.options.reproducers), sent["implementation"], result)
+        elif report.failed and report.nodeid not in self.cases:
+            self._foreign_failures = True
+
+    def reproduced(self, case: Case, script: str) -> None:
+        """Take in the script that shows why a process was lost, which another one has written."""
+        result = self.runs[case.implementation].reproduced(case.test, script)
+        if self.options.reproducers is not None:
+            save(Path(self.options.reproducers), case.implementation, result)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Show what pytest has no word for under the kit's own."""
+        status: str | None = getattr(report, "conformance_status", None)
+        if status is None:
+            return None
+        if status in {"crash", "timeout"}:
+            return "failed", status[0].upper(), status.upper()
+        return status, _LETTERS[status], status.upper()
+
+    # -- what it comes to ---------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Set the exit status, and end the records."""
+        if self.config.option.collectonly:
+            return
+        status = self._exit_status(exitstatus)
+        session.exitstatus = status
+        if not self._headed:
+            return
+        for run in self.runs.values():
+            run.end(status, narrowed=self._narrowed, stopped=self.stopped)
+
+    @property
+    def _narrowed(self) -> bool:
+        return self.selection.narrowed or self.options.shard is not None
+
+    def _exit_status(self, given: int) -> int:
+        if self._broken_files or self.stopped is not None:
+            return ExitStatus.KIT_FAILED
+        if given == pytest.ExitCode.NO_TESTS_COLLECTED and not any(run.decided for run in self.runs.values()):
+            return ExitStatus.USAGE
+        if given not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
+            return given
+        statuses = [self._assess(run).verdict.exit_status for run in self.runs.values()]
+        if self._foreign_failures:
+            statuses.append(ExitStatus.NOT_CONFORMING)
+        return max(statuses, key=_GRAVITY.index)
+
+    def _assess(self, run: Run) -> Assessment:
+        return run.assess(narrowed=self._narrowed, stopped=self.stopped)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what the runs come to."""
+        if self.config.option.collectonly or not self._headed:
+            return
+        for name, run in self.runs.items():
+            terminalreporter.section(f"conformance of {name}")
+            not_applicable = len(self.selection.not_applicable.get(name, ()))
+            terminalreporter.write_line(render(run.summary(self._assess(run), not_applicable)))
+        if self.stopped is not None:
+            terminalreporter.write_line(f"\nSTOPPED: {self.stopped}")

@@ -1,0 +1,117 @@
+"""Sets one pytest session up for conformance testing: in this process, or in workers that this process looks after."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from conformance.adapters.implementations import check_name, is_software
+from conformance.errors import UsageError
+from conformance.requirements.registry import load_registry
+from conformance.session.cases import Case, Selection
+from conformance.session.recorder import Recorder
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.adapter import Adapter
+    from conformance.session.options import Options
+
+_PROFILE = "conformance"
+
+
+def start(config: pytest.Config, options: Options) -> None:
+    """Register what a session with ``--impl`` needs.
+
+    Raises:
+        KitError: a requirement file is malformed.
+        UsageError: an implementation cannot be used, or a record cannot be written.
+    """
+    for spec in options.implementations:
+        check_name(spec)
+    if hasattr(config, "workerinput"):
+        _execute(config, options, {}, Selection())
+    elif _is_isolated(config, options):
+        _supervise(config, options)
+    else:
+        _in_this_process(config, options)
+
+
+def _is_isolated(config: pytest.Config, options: Options) -> bool:
+    distributed = bool(config.getoption("tx", None))
+    if options.isolate == "none" and distributed:
+        raise UsageError("--no-isolate runs the tests in this process; leave -n and --tx out")
+    if options.isolate is not None:
+        return options.isolate != "none"
+    return distributed or not all(is_software(spec, options.device) for spec in options.implementations)
+
+
+def _in_this_process(config: pytest.Config, options: Options) -> None:
+    from conformance.records.subject import Subject
+
+    cases: dict[str, Case] = {}
+    selection = Selection()
+    specs = _execute(config, options, cases, selection)
+    recorder = Recorder(config, options, load_registry(), cases, selection)
+    recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
+    config.pluginmanager.register(recorder, "conformance-recorder")
+
+
+def _execute(
+    config: pytest.Config, options: Options, cases: dict[str, Case], selection: Selection
+) -> list[tuple[Adapter, str]]:
+    # Only in a process that runs tests: these import the implementation.
+    from conformance.adapters.implementations import resolve_all
+    from conformance.session import fixtures
+    from conformance.session.executor import Executor
+
+    adapters = resolve_all(options.implementations, device=options.device, revision=options.revision)
+    specs = dict(zip(adapters, options.implementations, strict=True))
+    _settle_hypothesis(options.explore, options.examples)
+    config.pluginmanager.register(fixtures, "conformance-fixtures")
+    executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
+    config.pluginmanager.register(executor, "conformance-executor")
+    return [(adapter, specs[name]) for name, adapter in adapters.items()]
+
+
+def _supervise(config: pytest.Config, options: Options) -> None:
+    if not config.pluginmanager.has_plugin("xdist"):
+        raise UsageError("worker processes need the plug-in pytest-xdist; without it, run with --no-isolate")
+    if config.getoption("usepdb", False):
+        raise UsageError("--pdb needs the tests in this process: add --no-isolate")
+    from conformance.isolation.control import Controller
+
+    cases: dict[str, Case] = {}
+    selection = Selection()
+    recorder = Recorder(config, options, load_registry(), cases, selection)
+    config.pluginmanager.register(recorder, "conformance-recorder")
+    controller = Controller(config, options, load_registry(), recorder, cases, selection)
+    config.pluginmanager.register(controller, "conformance-controller")
+
+
+def _settle_hypothesis(explore: int | None, times: float) -> None:
+    """Let property tests draw the same examples every time, or `times` as many from the seed `explore`."""
+    from hypothesis import HealthCheck, core, settings
+
+    from conformance.property_tests import draw
+
+    draw(1.0 if explore is None else times)
+    # What hypothesis's own option for a seed sets; it wins over whatever else would choose one.
+    core.global_force_seed = explore  # type: ignore[assignment]  # only its default is None
+    # It would mix in numbers from the source of modules that are not installed: other ones in a checkout of the kit or
+    # of a backend than where these are installed.
+    with contextlib.suppress(ImportError):  # versions without the module do not do so
+        from hypothesis.internal.conjecture import providers
+
+        vars(providers)["is_local_module_file"] = lambda _: False
+
+    settings.register_profile(
+        _PROFILE,
+        derandomize=explore is None,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        # The fixtures are reset by each example's own work, and a slow implementation is not a wrong one.
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    settings.load_profile(_PROFILE)

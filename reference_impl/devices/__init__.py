@@ -1,0 +1,1 @@
+"""The device boundary: what torch supplies around the runtime, from a GPU or from CPU tensors."""

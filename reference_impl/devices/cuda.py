@@ -1,0 +1,136 @@
+"""A GPU as the device: torch.cuda's streams, allocator and statistics around ``cuda.bindings.runtime``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from cuda.bindings import driver, runtime
+
+from reference_impl.devices.protocol import PoolId
+
+
+class CudaDevice:
+    """See `reference_impl.devices.protocol.Device`.
+
+    Args:
+        wanted: which GPU; the current one when it has no index.
+
+    Raises:
+        RuntimeError: torch has no such GPU.
+    """
+
+    runtime = runtime
+
+    def __init__(self, wanted: torch.device) -> None:
+        if not torch.cuda.is_available():
+            raise RuntimeError(f"use_device({str(wanted)!r}): this PyTorch sees no CUDA device")
+        index = torch.cuda.current_device() if wanted.index is None else wanted.index
+        if index >= torch.cuda.device_count():
+            raise RuntimeError(f"use_device({str(wanted)!r}): there are {torch.cuda.device_count()} CUDA devices")
+        self.torch_device = torch.device("cuda", index)
+        torch.cuda.set_device(index)
+        torch.cuda.init()
+        self._index = index
+
+    def new_stream(self) -> Any:
+        return torch.cuda.Stream(self.torch_device)
+
+    def new_event(self) -> Any:
+        return torch.cuda.Event()
+
+    def current_stream(self) -> Any:
+        return torch.cuda.current_stream(self.torch_device)
+
+    def default_stream(self) -> Any:
+        return torch.cuda.default_stream(self.torch_device)
+
+    def set_stream(self, stream: Any) -> None:
+        torch.cuda.set_stream(stream)
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize(self.torch_device)
+
+    def new_pool_id(self) -> PoolId:
+        # torch numbers the pools that users ask for; one that nobody else was told of belongs to one graph.
+        return self.graph_pool_handle()
+
+    def graph_pool_handle(self) -> PoolId:
+        first, second = torch.cuda.graph_pool_handle()
+        return (int(first), int(second))
+
+    def begin_pool(self, pool: PoolId) -> None:
+        torch._C._cuda_beginAllocateToPool(self._index, pool)
+
+    def end_pool(self, pool: PoolId) -> None:
+        torch._C._cuda_endAllocateToPool(self._index, pool)
+
+    def retain_pool(self, pool: PoolId) -> None:
+        # Beginning is the only call that counts a use.
+        self.begin_pool(pool)
+        self.end_pool(pool)
+
+    def release_pool(self, pool: PoolId) -> None:
+        torch._C._cuda_releasePool(self._index, pool)
+
+    def pool_ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
+        wanted = {tuple(pool) for pool in pools}
+        return sorted(
+            (segment["address"], segment["address"] + segment["total_size"])
+            for segment in torch.cuda.memory_snapshot()
+            if tuple(segment["segment_pool_id"]) in wanted
+        )
+
+    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
+        """torch.cuda needs no word of it: its kernels go to the capturing stream by themselves."""
+
+    def capture_over(self, capture_id: int) -> None:
+        """Likewise."""
+
+    def launching(self) -> contextlib.AbstractContextManager[Any]:
+        return torch.cuda.device(self._index)
+
+    def kernel_failure(self, code: Any) -> BaseException | None:  # noqa: ARG002  # a GPU's kernels raise nothing
+        return None
+
+    def kernel_name(self, node: Any) -> str:
+        error, params = driver.cuGraphKernelNodeGetParams(driver.CUgraphNode(int(node)))
+        if int(error) == 0 and int(params.kern) != 0:
+            error, name = driver.cuKernelGetName(params.kern)
+        elif int(error) == 0:
+            error, name = driver.cuFuncGetName(params.func)
+        if int(error) != 0:
+            raise RuntimeError(f"CUDA gives no name for the kernel of node {int(node):#x}: {error!r}")
+        return str(name.decode())
+
+    def tracks(self, tensor: torch.Tensor) -> bool:
+        return tensor.is_cuda or tensor.is_pinned()
+
+    def session(self, seed: int) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002  # a GPU chooses itself
+        return contextlib.nullcontext()
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.detach().to("cpu", copy=True)
+
+    def empty_cache(self) -> None:
+        torch.cuda.empty_cache()
+
+    def memory_allocated(self) -> int:
+        return int(torch.cuda.memory_allocated(self._index))
+
+    def memory_reserved(self) -> int:
+        return int(torch.cuda.memory_reserved(self._index))
+
+    def memory_stats(self) -> dict[str, Any]:
+        return dict(torch.cuda.memory_stats(self._index))
+
+    def memory_snapshot(self) -> list[Any]:
+        return list(torch.cuda.memory_snapshot())
+
+    def empty(self, shape: Iterable[int], dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty(tuple(shape), dtype=dtype, device=self.torch_device)
+
+    def manual_seed(self, seed: int) -> None:
+        torch.cuda.manual_seed(seed)

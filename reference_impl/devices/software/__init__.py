@@ -1,0 +1,1 @@
+"""The software device: CPU tensors whose operators a capture records."""

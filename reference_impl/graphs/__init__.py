@@ -1,0 +1,1 @@
+"""The documented graph classes, and what surrounds a capture."""

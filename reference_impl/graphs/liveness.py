@@ -1,0 +1,124 @@
+"""Which tensors from outside a capture reads or writes, and whether they still exist.
+
+Implements ``check_input_liveness`` of torch.cuda.CUDAGraph.capture_begin.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from reference_impl.devices import operators
+from reference_impl.devices.protocol import Device, current_stream_capturing
+
+_SHOWN = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class _Input:
+    """A storage that the capture found in use, and where."""
+
+    storage: StorageWeakRef
+    address: int
+    nbytes: int
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    used_by: str
+
+    def dead(self) -> bool:
+        storage = torch.UntypedStorage._new_with_weak_ptr(self.storage.cdata)
+        return storage is None or storage.data_ptr() != self.address
+
+    def __str__(self) -> str:
+        where = f"{self.nbytes} bytes at {self.address:#x}"
+        return f"{self.dtype} tensor of shape {self.shape}, {where}, first used by {self.used_by}"
+
+
+class LivenessTracker(TorchDispatchMode):
+    """Watches a capture's operators for tensors that come from outside; holds none of them.
+
+    Args:
+        device: tells what its kernels can reach, and which memory belongs to a pool.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
+
+    def __init__(self, device: Device) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._device = device
+        self._inputs: dict[int, _Input] = {}
+        self._made_inside: set[int] = set()
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if not current_stream_capturing(self._device):
+            return func(*args, **kwargs)
+        if func.name() in ("aten::lift_fresh", "aten::lift_fresh_copy"):
+            self._note_made_inside(args)  # a literal of the program
+        if operators.is_view(func):
+            return func(*args, **kwargs)  # no kernel reads anything yet
+        for tensor in operators.tensors_of(args, kwargs):
+            self._note_input(tensor, func.name())
+        result = func(*args, **kwargs)
+        self._note_made_inside(result)
+        return result
+
+    def _note_input(self, tensor: torch.Tensor, operator: str) -> None:
+        if tensor.layout is not torch.strided or not self._device.tracks(tensor):
+            return
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address == 0 or address in self._made_inside or address in self._inputs:
+            return
+        self._inputs[address] = _Input(
+            StorageWeakRef(storage), address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator
+        )
+
+    def _note_made_inside(self, made: Any) -> None:
+        for leaf in pytree.tree_leaves(made):
+            if isinstance(leaf, torch.Tensor) and leaf.layout is torch.strided and self._device.tracks(leaf):
+                address = leaf.untyped_storage().data_ptr()
+                if address not in self._inputs:
+                    self._made_inside.add(address)
+
+    def check(self, pools: Iterable[tuple[int, int]]) -> None:
+        """Raise unless every tracked input is alive.
+
+        Args:
+            pools: the graph's own pools; their memory stays with the graph, whatever became of the tensors in it.
+
+        Raises:
+            RuntimeError: names each dead input (the first five in full).
+        """
+        dead = [entry for entry in self._inputs.values() if entry.dead()]
+        if not dead:
+            return
+        ranges = self._device.pool_ranges(pools)
+        dead = [entry for entry in dead if not _within(entry.address, ranges)]
+        if not dead:
+            return
+        shown = "".join(f"\n  #{number}: {entry}" for number, entry in enumerate(dead[:_SHOWN], 1))
+        more = f"\n  and {len(dead) - _SHOWN} more" if len(dead) > _SHOWN else ""
+        raise RuntimeError(
+            f"replay(): {len(dead)} dead tensor(s) among the graph's inputs: their memory was freed or moved after the "
+            f"capture, so the replay would touch whatever is there now. Keep the inputs alive as long as the graph is "
+            f"replayed, or reset() and capture again.{shown}{more}"
+        )
+
+
+def _within(address: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    index = bisect.bisect_right(ranges, (address, 1 << 64)) - 1
+    return index >= 0 and ranges[index][0] <= address < ranges[index][1]

@@ -1,0 +1,1 @@
+"""Programs, moves and checks that the suites of several areas share."""
