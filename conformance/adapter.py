@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Dialect
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability, Dialect
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 #: As many as torch.cuda and torch.xpu have for each priority.
 _STREAMS_IN_A_POOL = 32
 
-__all__ = ["CAPABILITIES", "DIALECTS", "Adapter", "Dialect", "Event", "ModuleAdapter", "Stream", "in_thread"]
+__all__ = [
+    "CAPABILITIES",
+    "DIALECTS",
+    "Adapter",
+    "Capability",
+    "Dialect",
+    "Event",
+    "ModuleAdapter",
+    "Stream",
+    "in_thread",
+]
 
 
 class Event(Protocol):
@@ -73,6 +83,11 @@ class Adapter:
     visible_devices: str | None = None
     script_words: Mapping[str, str] = {}
     seed: int = 0
+
+    def owes(self, capability: str) -> bool:
+        """Whether the implementation is held to all of `capability`: documented for it, and not declared absent."""
+        complete = CAPABILITIES[capability].complete_in(self.revision, self.dialect)
+        return complete and self.capabilities.get(capability) is not False
 
     # -- graphs -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from conformance.checks import expect, expect_raises
 from suites.context_manager.programs import RESTORED, Unrelated, refused_block, related, spoil, stream_kept
 from suites.failed_capture.programs import caught, in_words
 from suites.lifecycle.lives import Lives, Named, added
-from suites.lifecycle.machine import offers
 from suites.support.programs import replay
 
 if TYPE_CHECKING:
@@ -106,17 +105,17 @@ class Blocks(Lives):
         self.move(blocks_return_and_raise, first, second, cell, number, stream)
         self.holds(first, added(cell, number))
         self.holds(second, added(cell, number))
-        if offers(self.impl, "pools", "1.10"):
+        if self.impl.owes("pools"):
             token, pool = self.handle()
             third = self.vacant()
             self.move(block_with_pool, third, cell, number, token)
             self.holds(third, added(cell, number), pool)
-        if self.impl.dialect == "cuda" and offers(self.impl, "capture_modes", "2.1") and self.impl.runtime is not None:
+        if self.impl.dialect == "cuda" and self.impl.owes("capture_modes") and self.impl.runtime is not None:
             fourth = self.vacant()
             self.move(block_in_relaxed_mode, fourth, cell, number)
             self.holds(fourth, added(cell, number))
         # So much memory takes time, so not in every life.
-        if flag and self.impl.dialect != "accelerator" and offers(self.impl, "memory_stats", "1.10"):
+        if flag and self.impl.dialect != "accelerator" and self.impl.owes("memory_stats"):
             fifth = self.vacant()
             self.move(block_makes_room, fifth, cell, number)
             self.holds(fifth, added(cell, number))
@@ -190,7 +189,7 @@ class FailedBlocks(Lives):
         self.move(block_that_fails, graph, cell, number, raises=flag)
         self.holds(graph, added(cell, number))
         self.did(graph.work)
-        if self.impl.dialect == "cuda" and offers(self.impl, "fork_join", "1.10"):
+        if self.impl.dialect == "cuda" and self.impl.owes("fork_join"):
             name = self.fresh("fork")
             fork = self.do(f"{name} = backend.Stream()", self.impl.new_stream, "streams can be made")
             other = self.vacant()

@@ -8,7 +8,6 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from suites.graph_data.programs import data_of, following
 from suites.lifecycle.lives import Lives
-from suites.lifecycle.machine import offers
 from suites.raw_handles.programs import Template, exec_handle
 
 REFUSED = "graph data need a kept and instantiated graph"
@@ -73,8 +72,8 @@ class Data(Lives):
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is asked empty, captured, instantiated, edited and reset, and works throughout."""
         graph, count = self.vacant(keep=True), 2 + pick % 3
-        handles = offers(self.impl, "raw_handles", "2.9")
-        edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
+        handles = self.impl.owes("raw_handles")
+        edit = self.impl.runtime is not None and self.impl.owes("template_editing")
         self.move(no_data, graph, handles=handles)
         self.fill_graph(graph, pick, number, count)
         self.move(no_data, graph, handles=handles)

@@ -10,7 +10,6 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from suites.debug_dump.programs import dump, dumped, quiet
 from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
 from suites.raw_handles.programs import Template
 from suites.support.programs import capture_between, replay
 
@@ -98,12 +97,12 @@ class Dumps(Lives):
             counts = (1 + pick % 2, 4)
             self.fill_graph(short, pick, number, counts[0])
             self.fill_graph(long, pick, number, counts[1])
-            edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
+            edit = self.impl.runtime is not None and self.impl.owes("template_editing")
             self.move(kept_graphs_dump, short, long, counts, edit=edit)
             finished = self.vacant(keep=False)
             self.fill_graph(finished, pick, number, 2)
             self.move(dump_without_template, finished)
-        handles = offers(self.impl, "raw_handles", "2.9")
+        handles = self.impl.owes("raw_handles")
         self.move(debug_mode, self._passing(), cell, number, handles=handles)
         self.did(added(cell, number), 2)
         self.move(unwritable_path, self._passing(), cell, number)

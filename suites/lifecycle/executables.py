@@ -7,7 +7,6 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from suites.lifecycle.lives import Lives
-from suites.lifecycle.machine import offers
 from suites.raw_handles.programs import Template, exec_handle, launch, template_handle
 
 
@@ -37,8 +36,7 @@ class Executables(Lives):
 
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is captured, instantiated, instantiated anew, reset and captured again."""
-        edit = self.impl.dialect == "cuda" and self.impl.runtime is not None
-        edit = edit and offers(self.impl, "template_editing", "2.8")
+        edit = self.impl.runtime is not None and self.impl.owes("template_editing")
         graph = self.vacant(keep=True)
         for count in (3, 1):
             self.fill_graph(graph, pick, number, count)

@@ -10,7 +10,6 @@ from suites.context_manager.programs import related
 from suites.failed_capture.programs import caught, current_stream_kept, in_words
 from suites.hooks.programs import MOMENTS, HookFailed, noting, raising, register
 from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
 from suites.raw_handles.programs import Template
 from suites.support.programs import capture_between, replay
 
@@ -91,12 +90,12 @@ class Firing(Lives):
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """Graphs with and without keep_graph go through a life with hooks."""
         cell = self.cell(pick)
-        handles = offers(self.impl, "raw_handles", "2.9")
+        handles = self.impl.owes("raw_handles")
         for keep in (flag, not flag):
             graph = self.vacant(keep=keep)
             self.move(hooks_run_in_order, graph, cell, number, keep=keep, handles=handles)
             self.did(added(cell, number), 2)
-        if self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8"):
+        if self.impl.runtime is not None and self.impl.owes("template_editing"):
             self.move(hook_edits, self.vacant(keep=flag), cell, number)
             self.did(added(cell, number))
 

@@ -15,7 +15,6 @@ from conformance.adapter import Adapter
 from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
 from conformance.property_tests import Examples, examples
 from conformance.reproducing.steps import Steps
-from conformance.requirements.revisions import Revision
 from suites.lifecycle.model import COUNT, Graph, Output, Pool, State, Values, Work, rows
 
 CELLS = 3
@@ -29,11 +28,6 @@ KEEP = st.sampled_from([None, True, False])
 KINDS = st.sampled_from(["add_", "affine", "mul_", "copy_"])
 NUMBERS = st.sampled_from([2, 3, -1, 5])
 RESTORED = "the stream from before a capture is current again after it"
-
-
-def offers(impl: Adapter, capability: str, since: str) -> bool:
-    """Whether the implementation owes an optional feature: documented by then, and not declared absent."""
-    return impl.capabilities.get(capability) is not False and Revision(since) <= Revision(impl.revision)
 
 
 class Machine(RuleBasedStateMachine):
@@ -124,7 +118,7 @@ class Machine(RuleBasedStateMachine):
         self._construct(keep)
 
     def _construct(self, keep: bool | None) -> None:
-        if not offers(self.impl, "keep_graph", "2.8"):
+        if not self.impl.owes("keep_graph"):
             keep = None
         name = self.fresh("graph")
         argument = "" if keep is None else f"keep_graph={keep}"
@@ -147,7 +141,7 @@ class Machine(RuleBasedStateMachine):
         assert graph is not None
         chosen, text, native_pool = self.pool_for(pool, shared=shared)
         # In the accelerator dialect the pool is a setting of the object, which a later capture would inherit.
-        if self.impl.dialect == "accelerator" and text is None and offers(self.impl, "pools", "1.10"):
+        if self.impl.dialect == "accelerator" and text is None and self.impl.owes("pools"):
             text, native_pool = self.new_handle()
         side, side_name = self.streams[stream % STREAMS], f"stream_{stream % STREAMS}"
         before = self.impl.current_stream()
@@ -275,7 +269,7 @@ class Machine(RuleBasedStateMachine):
         if read == written and kind == "copy_":
             kind = "add_"
         item = Work(kind, written, read, number)
-        if forked and kind != "affine" and offers(self.impl, "fork_join", "1.10"):
+        if forked and kind != "affine" and self.impl.owes("fork_join"):
             self._forked(item)
         else:
             self.do(item.text(), lambda: item.run(self.tensors), "ordinary operators can be captured")

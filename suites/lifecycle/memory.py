@@ -13,7 +13,6 @@ from conformance.checks import expect, expect_equal, expect_no_raise
 from suites.failed_capture.memory import use_large_memory
 from suites.failed_capture.programs import attempt, caught, expect_capture, expect_eager_work, host_read
 from suites.lifecycle.lives import Lives
-from suites.lifecycle.machine import offers
 from suites.pools.programs import POISON, chain, churn, settle
 from suites.support.programs import capture_into, captured, replay
 
@@ -94,7 +93,7 @@ class Memory(Lives):
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """Graphs come and go beside those of the other rules."""
         del pick, number
-        share = offers(self.impl, "pools", "1.10")
+        share = self.impl.owes("pools")
         self.move(memory_comes_back, delete=flag, share=share)
         self.move(memory_comes_back, delete=not flag, share=share)
         if share:
@@ -163,17 +162,17 @@ class AfterFailures(Lives):
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """Captures fail one after the other."""
         del pick, number
-        keep = flag if offers(self.impl, "keep_graph", "2.8") else None
-        if offers(self.impl, "memory_stats", "1.10"):
+        keep = flag if self.impl.owes("keep_graph") else None
+        if self.impl.owes("memory_stats"):
             self.move(failures_leave_nothing, keep=keep)
-        if offers(self.impl, "pools", "1.10"):
+        if self.impl.owes("pools"):
             holder, other = self.vacant(keep), self.vacant(keep)
             self.move(failure_spares_the_pool, holder, other)
             self.reset_it(holder)
             self.reset_it(other)
-        if offers(self.impl, "rng", "1.10"):
+        if self.impl.owes("rng"):
             self.move(failure_spares_the_generator)
-        if self.impl.dialect == "cuda" and offers(self.impl, "hooks", "2.14"):
+        if self.impl.owes("hooks"):
             self.move(failure_runs_no_hooks, self.vacant(keep))
 
 
@@ -240,5 +239,5 @@ class Abandoned(Lives):
         """Captures are abandoned on a stream that the other rules use as well."""
         del number, flag
         self.move(abandoned_captures, self.stream(pick))
-        if offers(self.impl, "memory_stats", "1.10"):
+        if self.impl.owes("memory_stats"):
             self.move(abandoned_memory, self.stream(pick))

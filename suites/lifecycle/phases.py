@@ -9,7 +9,6 @@ from conformance.checks import expect, expect_equal, expect_no_raise, expect_rai
 from suites.capture_phases.programs import capture_pre, finish
 from suites.failed_capture.programs import open_capture
 from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
 from suites.raw_handles.programs import Template, exec_handle
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ class Phases(Lives):
         """A graph goes through both phases, and is as good as any afterwards."""
         cell = self.cell(pick)
         before = self.known(cell)
-        handles = offers(self.impl, "raw_handles", "2.9")
-        edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
+        handles = self.impl.owes("raw_handles")
+        edit = self.impl.runtime is not None and self.impl.owes("template_editing")
         for keep in (flag, not flag):
             graph = self.vacant(keep=keep)
             self.move(phases, graph, cell, number, before, keep=keep, handles=handles, edit=edit)

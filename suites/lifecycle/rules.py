@@ -11,7 +11,7 @@ from hypothesis.stateful import invariant, precondition, rule
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
 from conformance.property_tests import Examples
-from suites.lifecycle.machine import ANY, Machine, offers
+from suites.lifecycle.machine import ANY, Machine
 from suites.lifecycle.model import Graph, Pool, State
 
 HOLDING = (State.TEMPLATE, State.KEPT, State.READY)
@@ -185,7 +185,7 @@ class Hooks(Machine):
 
     def _register(self, graph: Graph, moment: str) -> None:
         name = self.fresh("hook")
-        log, native, handles = self.log, graph.native, offers(self.impl, "raw_handles", "2.9")
+        log, native, handles = self.log, graph.native, self.impl.owes("raw_handles")
         method = f"register_{moment}_hook"
         read = "raw_cuda_graph" if moment == "capture_end" else "raw_cuda_graph_exec"
         identity = id(native)
@@ -238,7 +238,7 @@ class Refusals(Machine):
     @rule(pick=ANY)
     def instantiate_nothing(self, pick: int) -> None:
         """There is nothing to instantiate without a template."""
-        if not offers(self.impl, "keep_graph", "2.8"):
+        if not self.impl.owes("keep_graph"):
             return
         graph = self.in_state(pick, State.EMPTY, State.READY)
         assert graph is not None
@@ -281,7 +281,7 @@ class RefusalsInCapture(Refusals):
         graph = self.capturing
         assert graph is not None
         if call in HANDLES:
-            if self.impl.dialect != "accelerator" and offers(self.impl, "raw_handles", "2.9"):
+            if self.impl.owes("raw_handles"):
                 handles = Handles.text, {"template": self.impl.raw_graph, "executable": self.impl.raw_exec}
                 promise = f"the {call}'s handle of a graph that is capturing is a RuntimeError"
                 text = handles[0](self, graph, call)  # type: ignore[arg-type]  # it needs the dialect only
@@ -291,7 +291,7 @@ class RefusalsInCapture(Refusals):
             if self._way == "calls":
                 self._end_elsewhere(graph)
             return
-        if call == "instantiate" and not offers(self.impl, "keep_graph", "2.8"):
+        if call == "instantiate" and not self.impl.owes("keep_graph"):
             call = "replay"
         if call in ("replay", "instantiate"):
             promise = f"{call} of a graph that is capturing is a RuntimeError"

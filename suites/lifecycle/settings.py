@@ -11,7 +11,6 @@ from conformance.checks import expect, expect_no_raise, expect_raises
 from suites.debug_dump.programs import dump, quiet
 from suites.failed_capture.programs import caught, current_stream_kept, in_words
 from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
 from suites.raw_handles.programs import exec_handle
 from suites.support.programs import capture_between, replay, side_stream
 
@@ -105,7 +104,7 @@ class Constructed(Lives):
         """Graphs go through lives of their own beside those of the other rules."""
         del flag
         cell, first, second = self.cell(pick), self.stream(pick), self.stream(pick + 1)
-        if offers(self.impl, "pools", "1.10"):
+        if self.impl.owes("pools"):
             token, _ = self.handle()
             self.move(pool_lasts, cell, number, token)
             self.did(added(cell, number), 3)
@@ -113,7 +112,7 @@ class Constructed(Lives):
         self.did(added(cell, number), 4)
         self.move(block_that_raises, cell, number, first)
         self.did(added(cell, number))
-        if offers(self.impl, "capture_modes", "2.1"):
+        if self.impl.owes("capture_modes"):
             self.move(mode_lasts, cell)
 
 
@@ -176,7 +175,7 @@ class Debugged(Lives):
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """Graphs with and without keep_graph are captured, dumped and replayed."""
         cell = self.cell(pick)
-        handles = offers(self.impl, "raw_handles", "2.9")
+        handles = self.impl.owes("raw_handles")
         for keep in (flag, not flag):
             self.move(debug_mode_beside_keep_graph, cell, number, keep=keep, handles=handles)
             self.did(added(cell, number), 2)

@@ -10,7 +10,6 @@ from conformance.adapter import Adapter, in_thread
 from conformance.checks import NotConforming, expect, expect_equal, expect_raises
 from suites.failed_capture.programs import caught, in_words, open_capture
 from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
 from suites.misuse.test_messages import judge
 from suites.raw_handles.programs import Template
 from suites.support.programs import capture_between, capture_into, replay, side_stream
@@ -143,7 +142,7 @@ class Messages(Lives):
     def live(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is asked before its capture and after its reset."""
         graph = self.vacant(flag)
-        asked = {"pools": offers(self.impl, "pools", "1.10"), "instantiate": offers(self.impl, "keep_graph", "2.8")}
+        asked = {"pools": self.impl.owes("pools"), "instantiate": self.impl.owes("keep_graph")}
         self.move(refusals_of_nothing, graph, **asked)
         if flag:
             self.fill_graph(graph, pick, number, 1)

@@ -47,7 +47,7 @@ def _play(script: Script, spoilers: tuple[str, ...]) -> None:
         "    with impl.stream(fork):",
         "        extra.add_(1)",
     )
-    pools = script.impl.capabilities.get("pools", True)
+    pools = script.impl.owes("pools")
     pool = ", pool=pool" if pools else ""
     if pools:
         script.do("pool = impl.graph_pool_handle()")

@@ -24,7 +24,7 @@ def test_memory_returns(impl: Adapter) -> None:
 
 def _play(script: Script) -> None:
     script.use(captured, expect, usage, usage_since)
-    pools = script.impl.capabilities.get("pools", True)
+    pools = script.impl.owes("pools")
     lines, names = ["def once(allocated):", "    pool = impl.graph_pool_handle()" if pools else "    pool = None"], []
     for number in range(script.number(2, 3)):
         size = script.one_of(*SIZES)
