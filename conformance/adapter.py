@@ -1,4 +1,4 @@
-"""The adapter: what the kit must be told about an implementation before it can test it.
+"""The adapter: what the kit must know about an implementation before it can test it.
 
 `Adapter` is the whole contract between the suites and a backend.  Suites reach the implementation through it and
 through nothing else, so that a requirement is written once and decided for every documented shape of the class
@@ -93,16 +93,11 @@ class Adapter:
 
     def new_graph(self, keep_graph: bool | None = None, *, pool: Any = None, mode: str | None = None) -> Any:
         """Construct a graph.  `pool` and `mode` are remembered for dialects that take them when capture begins."""
-        keep: dict[str, Any] = {} if keep_graph is None else {"keep_graph": keep_graph}
-        if self.dialect != "accelerator":
-            if pool is not None or mode is not None:
-                raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
-            return self.graph_class(**keep)
-        if pool is not None:
-            keep["pool"] = pool
-        if mode is not None:
-            keep["capture_error_mode"] = mode
-        return self.graph_class(**keep)
+        if self.dialect == "accelerator":
+            return self.graph_class(**_given(keep_graph=keep_graph, pool=pool, capture_error_mode=mode))
+        if pool is not None or mode is not None:
+            raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
+        return self.graph_class(**_given(keep_graph=keep_graph))
 
     def capture_begin(
         self, graph: Any, *, pool: Any = None, mode: str | None = None, liveness: bool | None = None
@@ -111,15 +106,8 @@ class Adapter:
         if self.dialect == "accelerator":
             self._set_before_capture(graph, pool, mode)
             graph.capture_begin()
-            return
-        settings: dict[str, Any] = {}
-        if pool is not None:
-            settings["pool"] = pool
-        if mode is not None:
-            settings["capture_error_mode"] = mode
-        if liveness is not None:
-            settings["check_input_liveness"] = liveness
-        graph.capture_begin(**settings)
+        else:
+            graph.capture_begin(**_given(pool=pool, capture_error_mode=mode, check_input_liveness=liveness))
 
     def _set_before_capture(self, graph: Any, pool: Any, mode: str | None) -> None:
         # torch.accelerator.Graph documents both as attributes that a recapture reads.
@@ -139,7 +127,7 @@ class Adapter:
         raise NotImplementedError
 
     def new_mem_pool(self) -> Any:
-        """A fresh ``MemPool`` object, which the CUDA page since 2.14 names beside tokens."""
+        """A fresh ``MemPool`` object, which the CUDA page since 2.14 names besides tokens."""
         raise NotImplementedError
 
     def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
@@ -160,10 +148,8 @@ class Adapter:
 
     def debug_dump(self, graph: Any, path: Any, *, verbose: bool | None = None) -> None:
         """Write the captured graph to `path`, each argument passed the way the dialect documents it."""
-        settings: dict[str, Any] = {"path" if self.dialect == "accelerator" else "debug_path": path}
-        if verbose is not None:
-            settings["verbose"] = verbose
-        graph.debug_dump(**settings)
+        name = "path" if self.dialect == "accelerator" else "debug_path"
+        graph.debug_dump(**{name: path}, **_given(verbose=verbose))
 
     # -- streams and synchronisation --------------------------------------------------------------------------------
 
@@ -205,7 +191,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).to(self.device, copy=True)
 
     def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """A device tensor of `shape` in ordinary memory, every element `value`; of 32-bit floats unless told."""
+        """A device tensor of `shape` in ordinary memory, every element `value`; of 32-bit floats by default."""
         import torch
 
         size = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -218,7 +204,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor's values on the host, a detached CPU copy.  Waits for the device, hence illegal in a capture."""
+        """The tensor's values on the host, a detached CPU copy.  Waits for the device, which a capture forbids."""
         self.synchronize()
         return tensor.detach().to("cpu", copy=True)
 
@@ -279,7 +265,7 @@ class Adapter:
         """Make the implementation ready for the next test.
 
         Returns:
-            What is wrong and could not be mended, in words, or ``None`` when all is well.
+            What is wrong and could not be repaired, in words, or ``None`` when all is well.
         """
         while self._unsafe_allocations():
             self.runtime.cudaFree(self._unsafe_allocations().pop())
@@ -339,18 +325,9 @@ class ModuleAdapter(Adapter):
     ) -> contextlib.AbstractContextManager[Any]:
         if self.dialect == "accelerator":
             return self._capture_on_current(graph, pool, stream, mode)
-        settings: dict[str, Any] = {}
-        if pool is not None:
-            settings["pool"] = pool
-        if stream is not None:
-            settings["stream"] = stream
-        if mode is not None:
-            settings["capture_error_mode"] = mode
-        if liveness is not None:
-            settings["check_input_liveness"] = liveness
+        settings = _given(pool=pool, stream=stream, capture_error_mode=mode, check_input_liveness=liveness)
         # The graph goes by position: every backend names that parameter differently.
-        context: contextlib.AbstractContextManager[Any] = self.module.graph(graph, **settings)
-        return context
+        return self.module.graph(graph, **settings)  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
     def _capture_on_current(self, graph: Any, pool: Any, stream: Any, mode: str | None) -> Iterator[Any]:
@@ -376,13 +353,12 @@ class ModuleAdapter(Adapter):
         self._streams = _held_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
         # What a capture that names no stream runs on; torch keeps it there, and so do those who took its class over.
         taken = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
-        made = self.module.Stream()
-        for _ in range(_STREAMS_IN_A_POOL):
-            if made not in taken:
+        for _ in range(_STREAMS_IN_A_POOL + 1):
+            stream: Stream = self.module.Stream()
+            if stream not in taken:
                 break
-            made = self.module.Stream()
-        self._streams.append(made)
-        return made  # type: ignore[no-any-return]
+        self._streams.append(stream)
+        return stream
 
     def recover(self) -> str | None:
         self._streams = _held_elsewhere(self._streams)
@@ -419,12 +395,9 @@ class ModuleAdapter(Adapter):
         self.module.manual_seed(seed)
 
 
-def _references(things: Sequence[Any]) -> list[int]:
-    return [sys.getrefcount(thing) for thing in things]
-
-
-#: What `_references` counts for a thing that nobody but the given list holds.
-(_ALONE,) = _references([object()])
+def _given(**settings: Any) -> dict[str, Any]:
+    """The settings that were not left out."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _held_elsewhere(things: Sequence[Any]) -> list[Any]:
@@ -433,7 +406,9 @@ def _held_elsewhere(things: Sequence[Any]) -> list[Any]:
     Weak references would say so too, but torch 2.11 does not clear those to its streams, and crashes when one that
     outlived its stream is asked.
     """
-    return [thing for thing, count in zip(things, _references(things), strict=True) if count > _ALONE]
+    # Here a list holds each of them once more, and the new object alone.
+    alone, *counts = [sys.getrefcount(thing) for thing in [object(), *things]]
+    return [thing for thing, count in zip(things, counts, strict=True) if count > alone + 1]
 
 
 def in_thread(call: Callable[[], Any]) -> Any:

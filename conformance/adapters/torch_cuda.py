@@ -34,7 +34,7 @@ class OnCuda(ModuleAdapter):
     def environment(self) -> dict[str, str]:
         """The GPU, its driver and the CUDA that torch was built for."""
         properties = torch.cuda.get_device_properties(self.device)
-        found = {
+        facts = {
             "device": properties.name,
             "compute_capability": f"{properties.major}.{properties.minor}",
             "torch_cuda": str(torch.version.cuda or torch.version.hip),
@@ -43,8 +43,8 @@ class OnCuda(ModuleAdapter):
             for name, call in (("driver", "cudaDriverGetVersion"), ("runtime", "cudaRuntimeGetVersion")):
                 error, version = getattr(self.runtime, call)()
                 if int(error) == 0:
-                    found[name] = f"{version // 1000}.{version % 1000 // 10}"
-        return found
+                    facts[name] = f"{version // 1000}.{version % 1000 // 10}"
+        return facts
 
 
 def adapter(device: str = "cuda") -> Adapter:

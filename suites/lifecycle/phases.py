@@ -8,7 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from suites.capture_phases.programs import capture_pre, finish
 from suites.failed_capture.programs import open_capture
-from suites.lifecycle.lives import Lives, added
+from suites.lifecycle.scenarios import Scenarios, added
 from suites.raw_handles.programs import Template, exec_handle
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def phases(
     tensor.copy_(impl.tensor(before, tensor.dtype))
 
 
-class Phases(Lives):
+class Phases(Scenarios):
     """Graphs whose captures end in two phases."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph goes through both phases, and is as good as any afterwards."""
         cell = self.cell(pick)
         before = self.known(cell)
@@ -66,7 +66,7 @@ class Phases(Lives):
         edit = self.impl.runtime is not None and self.impl.owes("template_editing")
         for keep in (flag, not flag):
             graph = self.vacant(keep=keep)
-            self.move(phases, graph, cell, number, before, keep=keep, handles=handles, edit=edit)
+            self.step(phases, graph, cell, number, before, keep=keep, handles=handles, edit=edit)
             self.holds(graph, added(cell, number))
 
 
@@ -84,12 +84,12 @@ def first_phase_again(impl: Adapter, graph: Any, tensor: torch.Tensor, number: i
         expect_raises(promise, graph.capture_end_pre)
 
 
-class PhasesOutOfPlace(Lives):
+class PhasesOutOfPlace(Scenarios):
     """First phases without a capture."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph refuses what is out of its place."""
         cell = self.cell(pick)
-        before = self.known(cell)
-        self.move(first_phase_again, self.vacant(keep=flag), cell, number, keep=flag)
-        self.write(cell, before)
+        before = self.known_values(cell)
+        self.step(first_phase_again, self.vacant(keep=flag), cell, number, keep=flag)
+        self.write(cell.name, before)
