@@ -56,11 +56,11 @@ def write(
     if start is None or (draws and steps is None):
         return None
     try:
-        copied = _of_steps(steps) if steps is not None else _of_source(item)
+        copied, call = _of_steps(steps) if steps is not None else _of_source(item)
     except (_Unwritable, KeyError, OSError, SyntaxError):
         return None
     add_implementation(copied, adapter)
-    return _assemble(_docstring(adapter.name, requirements, seen), start, copied)
+    return _assemble(_docstring(adapter.name, requirements, seen), start, copied, call)
 
 
 def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str:
@@ -72,7 +72,7 @@ def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
 
 
-def _of_steps(steps: str) -> Inlined:
+def _of_steps(steps: str) -> tuple[Inlined, str]:
     copied = Inlined()
     tree = ast.parse(steps)
     called = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
@@ -83,11 +83,10 @@ def _of_steps(steps: str) -> Inlined:
             copied.add(str(node.module), node.names[0].name)
     start = copied.add(property_tests.__name__, property_tests.as_promised.__name__)
     copied.write(f"def steps():\n{textwrap.indent(lines, '    ')}")
-    copied.write(f"def main():\n    {start}(steps)")
-    return copied
+    return copied, f"{start}(steps)"
 
 
-def _of_source(item: pytest.Item) -> Inlined:
+def _of_source(item: pytest.Item) -> tuple[Inlined, str]:
     function: Any = getattr(item, "function", None)
     callspec: Any = getattr(item, "callspec", None)
     if not inspect.isfunction(function) or callspec is None:
@@ -114,7 +113,7 @@ def _of_source(item: pytest.Item) -> Inlined:
         "    impl.synchronize()\n"
         "    assert not impl.is_current_stream_capturing(), 'the current stream is left capturing'"
     )
-    return copied
+    return copied, "main()"
 
 
 class _Value:
@@ -186,15 +185,15 @@ class _Value:
         return self._copied.expression(self._module, node)
 
 
-def _assemble(docstring: str, start: Beginning, copied: Inlined) -> str:
+def _assemble(docstring: str, start: Beginning, copied: Inlined, call: str) -> str:
     imports = sorted({*start.imports, *copied.imports, "import sys", "import random"})
     setup = [f"stack.enter_context({text})" for text in start.setup]
     turn = ["random.seed(0)", "torch.default_generator.manual_seed(0)"]
     if setup:
         imports = sorted({*imports, "import contextlib"})
-        turn += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), "    main()"]
+        turn += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), f"    {call}"]
     else:
-        turn.append("main()")
+        turn.append(call)
     ending = [f"for _ in range({_TURNS}):  # what an earlier capture leaves may be what breaks a later one"]
     ending += [f"    {line}" for line in turn]
     ending.append('print("nothing is wrong", file=sys.stderr)')

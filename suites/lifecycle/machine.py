@@ -35,7 +35,7 @@ class Machine(RuleBasedStateMachine):
     tensors themselves are known to the script alone, and here by their names.
     """
 
-    def __init__(self, impl: Adapter, drawn: Examples) -> None:
+    def __init__(self, impl: Adapter, sample: Examples) -> None:
         super().__init__()
         self.impl = impl
         self.script = Script(impl)
@@ -46,7 +46,7 @@ class Machine(RuleBasedStateMachine):
         self.values: dict[str, Values | None] = {}
         self.capturing: Graph | None = None
         self.names = 0
-        self._drawn = drawn
+        self._sample = sample
         self._way = self._stream = ""
         self._guards = contextlib.ExitStack()
         self._captured_outputs: list[str] = []
@@ -68,17 +68,17 @@ class Machine(RuleBasedStateMachine):
 
     def do(self, *lines: str) -> None:
         """Write lines and run them; what they raise is noted, with the lines that lead there."""
-        with self._drawn.judged(self.script):
+        with self._sample.judged(self.script):
             self.script.do(*lines)
 
     def enter(self, expression: str) -> None:
         """Write and enter a block; the lines that follow are inside."""
-        with self._drawn.judged(self.script):
+        with self._sample.judged(self.script):
             self.script.enter(expression)
 
     def leave(self) -> None:
         """Leave the innermost block."""
-        with self._drawn.judged(self.script):
+        with self._sample.judged(self.script):
             self.script.leave()
 
     def call(self, text: str, promise: str) -> None:

@@ -21,9 +21,9 @@ MOMENTS = ("capture_end", "post_instantiate")
 class Pools(Machine):
     """Captures into pools of their own, of handles and of other graphs; tokens."""
 
-    def __init__(self, impl: Adapter, drawn: Examples) -> None:
+    def __init__(self, impl: Adapter, sample: Examples) -> None:
         self._handles: list[tuple[str, Pool]] = []
-        super().__init__(impl, drawn)
+        super().__init__(impl, sample)
 
     def pool_for(self, pick: int, *, shared: bool) -> tuple[Pool, str | None]:
         """None, a handle (new, or one that a graph uses), or another graph's token."""
@@ -131,8 +131,8 @@ class Handles(Machine):
 class Hooks(Machine):
     """Hooks at the end of captures and after instantiations."""
 
-    def __init__(self, impl: Adapter, drawn: Examples) -> None:
-        super().__init__(impl, drawn)
+    def __init__(self, impl: Adapter, sample: Examples) -> None:
+        super().__init__(impl, sample)
         self.expected: list[str] = []
         self.registered: dict[str, tuple[Graph, str]] = {}
         self.do("log = []")

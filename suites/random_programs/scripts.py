@@ -46,17 +46,17 @@ class DrawnScript(Script):
 
 def hold(impl: Adapter, count: int, play: Callable[[DrawnScript], None]) -> None:
     """Reject unless `count` programs that `play` draws and runs end well."""
-    drawn = Examples()
+    sample = Examples()
 
     @examples(count)
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
-        drawn.begin()
+        sample.begin()
         script = DrawnScript(impl, data)
         try:
-            with drawn.judged(script):
+            with sample.judged(script):
                 play(script)
         finally:
             script.close()
 
-    drawn.run(holds)
+    sample.run(holds)
