@@ -62,7 +62,7 @@ def lost_report(
     """What pytest shows of such a test."""
     lines = [message]
     if ending is not None:
-        lines.append(ending.told())
+        lines.append(ending.details())
     if case is not None:
         lines += [f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}" for entry in case.requirements]
     if result is not None:
