@@ -131,9 +131,8 @@ class Distributor:
             # It came back after all, most likely because the signal for its stacks woke it; its end is on its way.
             return
         worker.watchdog.rest()
-        case = self._plan.cases.get(test.nodeid)
-        worker.unharmed &= case is not None and case.destructive and _verdict(test.reports) in _HARMLESS
-        if _is_unfit(test.reports):
+        worker.unharmed &= self._was_harmless(test)
+        if test.outcome is not None and test.outcome.unfit is not None:
             self._end_unfit(worker)
             return
         reason = self._reason_to_end(worker, done)
@@ -142,6 +141,11 @@ class Distributor:
             self.go_on(worker)
         else:
             self.shut_down(worker, reason)
+
+    def _was_harmless(self, test: RunningTest) -> bool:
+        """Whether `test` is a destructive one that destroyed nothing."""
+        case, outcome = self._plan.cases.get(test.nodeid), test.outcome
+        return case is not None and case.destructive and outcome is not None and outcome.result.verdict in _HARMLESS
 
     def _end_unfit(self, worker: WorkerState) -> None:
         # What is wrong with it is known; how it would end says nothing more.
@@ -193,8 +197,8 @@ class Distributor:
         if case is not None:
             spec = self._recorder.runs[case.implementation].subject.spec
             command = rerun_command(case, spec, self._options, self._config)
-            result = charged(case, test.reports, loss.verdict, loss.phase, loss.message, loss.ending, command)
-        return lost_report(test.nodeid, case, result, loss.verdict, loss.message, loss.ending)
+            result = charged(case, test, loss, command)
+        return lost_report(test.nodeid, case, result, loss)
 
     def _replace(self, worker: WorkerState, ending: Ending) -> None:
         """Start a worker in the place of one that has ended, if there is work for it."""
@@ -219,13 +223,3 @@ def _limit(case: Case | None, options: Options) -> float:
     limit = max(options.test_timeout, case.seconds)
     exploring = case.draws and options.explore is not None
     return limit * max(1.0, options.examples) if exploring else limit
-
-
-def _is_unfit(reports: list[pytest.TestReport]) -> bool:
-    sent = [vars(report)["conformance"] for report in reports if "conformance" in vars(report)]
-    return bool(sent and sent[0].get("unfit"))
-
-
-def _verdict(reports: list[pytest.TestReport]) -> Verdict | None:
-    sent = [vars(report)["conformance"] for report in reports if "conformance" in vars(report)]
-    return Verdict(sent[-1]["result"]["verdict"]) if sent else None

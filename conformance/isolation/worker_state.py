@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from conformance.session.outcome import Outcome, outcome_of
+
 if TYPE_CHECKING:
     import pytest
 
@@ -25,6 +27,11 @@ class RunningTest:
     nodeid: str
     reports: list[pytest.TestReport] = field(default_factory=list)
     done: bool = False
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What came of it, once the worker has said so."""
+        return next(filter(None, map(outcome_of, self.reports)), None)
 
 
 @dataclass
