@@ -98,7 +98,7 @@ class EventHandlers:
 
     def _on_hang_up(self, worker: WorkerState, error: str | None) -> None:
         worker.hang_up = HangUp(error)
-        with contextlib.suppress(OSError, EOFError):  # nobody may be there any more
+        with contextlib.suppress(OSError, EOFError):  # the other end may be gone
             worker.process.gateway.exit()
         if worker.shutdown is None and worker.watchdog.overdue is None:
             self._distributor.expect_end(worker)

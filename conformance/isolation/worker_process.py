@@ -96,7 +96,7 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
     def clear(self) -> None:
         """Let go of what is left of a worker that has ended."""
         self._host.remove_folder(self._folder)
-        with contextlib.suppress(OSError, EOFError):  # nobody is there to say goodbye to
+        with contextlib.suppress(OSError, EOFError):  # the other end may be gone
             self.gateway.exit()
         # Its process is no more, so that nothing at the session's end need wait for it.
         with contextlib.suppress(ValueError):
