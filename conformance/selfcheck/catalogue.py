@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from conformance.adapters.implementations import KNOWN
 from conformance.errors import UsageError, one_line
+from conformance.paths import claim
 from conformance.requirements.registry import Registry
 
 FAULTS = "reference_impl.faults"
@@ -93,6 +94,8 @@ def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
 
 
 def _entries(module: str, attribute: str, only: Collection[str]) -> list[_Entry]:
+    if module in {FAULTS, VARIANTS}:
+        claim(module.partition(".")[0])
     try:
         entries: Sequence[_Entry] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

@@ -11,6 +11,7 @@ from conformance.errors import one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Registry
+from conformance.selfcheck.addresses import without_addresses
 from conformance.selfcheck.catalogue import Fault, Variant
 
 #: What is said of a script that fails with the fault that it was written for and passes without it.
@@ -198,10 +199,11 @@ def tells(result: TestResult) -> bool:
 
 
 def reason(result: TestResult) -> str:
-    """A result's message in one line."""
+    """A result's message in one line that is the same in every run."""
+    whole = result.message
     if result.promise is not None and result.seen is not None:
-        return one_line(f"promised: {result.promise}; seen: {result.seen}")
-    return one_line(result.message)
+        whole = f"promised: {result.promise}; seen: {result.seen}"
+    return one_line(without_addresses(whole))
 
 
 def _rejecting(results: Sequence[TestResult], registry: Registry) -> list[tuple[TestResult, set[str]]]:

@@ -15,8 +15,8 @@ import libcst.matchers as m
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
-from tests.mutants.code_trees import differing, outermost, tree
-from tests.mutants.plan import Mutant, Plan, digest
+from tools.mutants.code_trees import differing, outermost, tree
+from tools.mutants.plan import Mutant, Plan, digest
 
 #: Functions whose work is text for a person.
 _TEXT_FUNCTIONS = {"__repr__", "__str__", "_refuse", "_shortage"}

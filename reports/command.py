@@ -1,4 +1,7 @@
-"""``graph-conformance report``: what people read, made from records."""
+"""``graph-conformance report``: what people read, made from records.
+
+The command line finds it by its entry point, since the harness knows nothing of reports.
+"""
 
 from __future__ import annotations
 

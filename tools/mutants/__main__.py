@@ -1,4 +1,4 @@
-"""``python -m tests.mutants plan | run | table``: see the package."""
+"""``python -m tools.mutants plan | run | table``: see the package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from conformance.errors import ConformanceError
 from conformance.paths import SUITES
-from tests.mutants.plan import ROOT, Plan, PlanError, check_part, chosen, reference_modules
-from tests.mutants.results import Outcome, Results, Writer
-from tests.mutants.table import EXPLAINED, as_markdown, explanations
+from tools.mutants.plan import ROOT, Plan, PlanError, check_part, chosen, reference_modules
+from tools.mutants.results import Outcome, Results, Writer
+from tools.mutants.table import EXPLAINED, as_markdown, explanations
 
 
 def main() -> int:
     """Carry out what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     commands = parser.add_subparsers(required=True)
 
     plan = commands.add_parser("plan", help="make mutants; needs mutmut")
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _plan(given: argparse.Namespace) -> None:
-    from tests.mutants.generate import plan  # only here: the other commands do without mutmut
+    from tools.mutants.generate import plan  # only here: the other commands do without mutmut
 
     made = plan(ROOT, given.modules or reference_modules())
     made.write(given.output)
@@ -66,7 +66,7 @@ def _plan(given: argparse.Namespace) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from tests.mutants.execution import Settings, run_mutants, surroundings  # only here: it imports torch
+    from tools.mutants.execution import Settings, run_mutants, surroundings  # only here: it imports torch
 
     plan = Plan.read(given.plan)
     if given.module:

@@ -21,7 +21,7 @@ from conformance.records.verdicts import Verdict
 from conformance.selfcheck.outcomes import Observed
 from conformance.selfcheck.running import Job, run
 from conformance.session.cases import Case
-from tests.mutants.plan import PlanError
+from tools.mutants.plan import PlanError
 
 #: A test of an implementation, as the record calls it.
 Test = tuple[str, str]
@@ -176,7 +176,7 @@ def _watching(files: Collection[str], told: Path) -> Iterator[None]:
     wanted = frozenset(files)
     seen: dict[str, dict[str, set[int]]] = {}
 
-    def call(frame: FrameType, event: str, _: Any) -> Any:
+    def call(frame: FrameType, _event: str, _: Any) -> Any:
         name = frame.f_code.co_filename
         if name not in wanted:
             return None

@@ -27,10 +27,10 @@ from conformance.selfcheck.running import Job, run
 from conformance.session.cases import Case
 from reference_impl.devices import chosen as chosen_device
 from reference_impl.runtime import scheduler
-from tests.mutants.code_trees import Live, differing, outermost, tree
-from tests.mutants.plan import ROOT, Mutant, Plan, PlanError
-from tests.mutants.reach import Reach, learn
-from tests.mutants.results import Outcome, Result
+from tools.mutants.code_trees import Live, differing, outermost, tree
+from tools.mutants.plan import ROOT, Mutant, Plan, PlanError
+from tools.mutants.reach import Reach, learn
+from tools.mutants.results import Outcome, Result
 
 #: Whose tests to try, one after the other, while nothing has killed a mutant.
 _FACES = {

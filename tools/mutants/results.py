@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, Any
 
-from tests.mutants.plan import Mutant, Plan
+from tools.mutants.plan import Mutant, Plan
 
 
 class Outcome(str, Enum):
