@@ -246,8 +246,7 @@ class CachingAllocator:
 
     def segment_of(self, address: int) -> Segment | None:
         """The segment that ``address`` lies in. Hold it to keep that memory mapped."""
-        with self._gate:
-            return self._heap.segment_of(address)
+        return self._heap.segment_of(address)
 
     def ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
         """``[start, end)`` of every segment of ``pools``, by address: live and free blocks."""

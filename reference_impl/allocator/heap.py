@@ -1,6 +1,6 @@
 """Where the blocks are: segments, arenas and the books about them."""
 
-from bisect import bisect_right, insort
+from bisect import bisect_left
 
 from reference_impl.allocator.memory import ALLOCATED, INACTIVE, SMALL, Arena, Block, Segment
 from reference_impl.allocator.pools import PoolId, check_pool_id
@@ -10,12 +10,13 @@ from reference_impl.allocator.statistics import Statistics
 class Heap:
     """All segments of a device, cut into blocks. Sizes are bytes.
 
-    It knows neither locks nor hooks: the allocator calls it with its gate held.
+    It knows neither locks nor hooks: the allocator calls it with its gate held, but for `segment_of`.
     """
 
     def __init__(self) -> None:
         self.statistics = Statistics()
         self._arenas: dict[tuple[PoolId, int, bool], Arena] = {}
+        # By address.  Replaced and never changed, so that addresses can be looked up without the gate.
         self._segments: list[tuple[int, Segment]] = []
 
     def segments(self) -> list[Segment]:
@@ -24,10 +25,11 @@ class Heap:
 
     def segment_of(self, address: int) -> Segment | None:
         """The segment that ``address`` lies in."""
-        index = bisect_right(self._segments, address, key=lambda entry: entry[0]) - 1
+        segments = self._segments
+        index = bisect_left(segments, (address + 1,)) - 1
         if index < 0:
             return None
-        start, segment = self._segments[index]
+        start, segment = segments[index]
         return segment if address < start + segment.size else None
 
     def arena(self, pool: PoolId, stream: int, size: int) -> Arena:
@@ -50,7 +52,8 @@ class Heap:
     def adopt(self, arena: Arena, memory: memoryview, address: int, size: int, requested: int) -> Block:
         """Make a segment of ``memory`` and hand out its front before anyone else can."""
         segment = Segment(memory, address, arena)
-        insort(self._segments, (address, segment))
+        index = bisect_left(self._segments, (address,))
+        self._segments = [*self._segments[:index], (address, segment), *self._segments[index:]]
         arena.segments += 1
         for tally in (arena.tally, self.statistics.all):
             tally.reserved(1, segment.size)
@@ -65,7 +68,7 @@ class Heap:
         arena.segments -= 1
         if arena.segments == 0:
             del self._arenas[arena.pool, arena.stream, arena.small]
-        self._segments.remove((segment.address, segment))
+        self._segments = [entry for entry in self._segments if entry[1] is not segment]
         for tally in (arena.tally, self.statistics.all):
             tally.reserved(-1, -segment.size)
 

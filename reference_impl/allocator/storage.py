@@ -10,6 +10,7 @@ import torch
 from reference_impl.allocator import errors
 from reference_impl.allocator.core import CachingAllocator
 from reference_impl.allocator.memory import ALLOCATED, Block
+from reference_impl.allocator.pools import PoolId
 
 _CPU = torch.device("cpu")
 # Torch has its own since 2.5.
@@ -44,6 +45,10 @@ class TensorAllocator(CachingAllocator):
     """The caching allocator, raising ``torch.OutOfMemoryError``."""
 
     out_of_memory = OutOfMemoryError
+
+    def storage(self, nbytes: int, stream: int, pool: PoolId) -> torch.UntypedStorage:
+        """A storage of `nbytes` poisoned bytes, which frees them when it dies."""
+        return self.tensor_storage(self.allocate(nbytes, stream, pool))
 
     def tensor_storage(self, block: Block) -> torch.UntypedStorage:
         """A storage of the ``block.requested`` bytes of ``block``, which it owns.

@@ -83,10 +83,10 @@ class CudaDevice:
             if tuple(segment["segment_pool_id"]) in wanted
         )
 
-    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
+    def capture_begun(self, pool: PoolId) -> None:
         """torch.cuda needs no word of it: its kernels go to the capturing stream by themselves."""
 
-    def capture_over(self, capture_id: int) -> None:
+    def capture_over(self) -> None:
         """Likewise."""
 
     def launching(self) -> contextlib.AbstractContextManager[Any]:

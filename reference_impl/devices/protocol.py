@@ -61,11 +61,11 @@ class Device(Protocol):
     def pool_ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
         """``[start, end)`` addresses of all memory of the pools, live and free."""
 
-    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
+    def capture_begun(self, pool: PoolId) -> None:
         """A capture into `pool` has begun on the current stream."""
 
-    def capture_over(self, capture_id: int) -> None:
-        """That capture has ended, well or not."""
+    def capture_over(self) -> None:
+        """A capture has ended, well or not."""
 
     def launching(self) -> contextlib.AbstractContextManager[Any]:
         """What has to surround the launch of an executable."""

@@ -44,7 +44,6 @@ class _Capture:
     """A capture underway."""
 
     stream: Any
-    id: int
     #: The only thread that may end it, or ``None``.
     thread: int | None
 
@@ -106,9 +105,9 @@ class _Holdings:
     def capture_over(self) -> None:
         """Stop routing work and memory to a capture that has ended."""
         assert self.capture is not None
-        over, self.capture = self.capture, None
+        self.capture = None
         self.device.end_pool(self.pools[0])
-        self.device.capture_over(over.id)
+        self.device.capture_over()
 
     def stop_tracking(self) -> None:
         if self.tracker is not None:
@@ -173,10 +172,9 @@ class GraphCore:
             self._device.end_pool(pool_id)
             self._holds.release_pools()
             raise
-        capture_id = int(runtime.cudaStreamGetCaptureInfo(stream.cuda_stream)[2])
         relaxed = capture_mode == runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
-        self._holds.capture = _Capture(stream, capture_id, None if relaxed else threading.get_ident())
-        self._device.capture_begun(capture_id, pool_id)
+        self._holds.capture = _Capture(stream, None if relaxed else threading.get_ident())
+        self._device.capture_begun(pool_id)
         if check_input_liveness:
             self._holds.tracker = LivenessTracker(self._device)
             self._holds.tracker.__enter__()  # type: ignore[no-untyped-call]

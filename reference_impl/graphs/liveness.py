@@ -70,7 +70,7 @@ class LivenessTracker(TorchDispatchMode):
             self._note_made_inside(args)  # a literal of the program
         if operators.is_view(func):
             return func(*args, **kwargs)  # no kernel reads anything yet
-        for tensor in operators.tensors_of(args, kwargs):
+        for tensor in operators.tensors_in((*args, *kwargs.values())):
             self._note_input(tensor, func.name())
         result = func(*args, **kwargs)
         self._note_made_inside(result)

@@ -31,6 +31,7 @@ class Capture:
     """One capture sequence: the streams in it, each with the nodes that its next node depends on.
 
     ``valid`` turns False when a call breaks a rule; ``ended`` turns True when the streams leave.
+    ``attached`` is what the device keeps with the capture, for as long as that lasts.
     """
 
     def __init__(self, origin: Stream, mode: Any, template: Template | None = None) -> None:
@@ -43,6 +44,7 @@ class Capture:
         self.template.capturing = True
         self.valid = True
         self.ended = False
+        self.attached: Any = None
         self.streams: dict[Stream, tuple[Node, ...]] = {}
         # What destroyed streams of the capture left behind still has to be joined.
         self.orphans: list[Node] = []
@@ -81,6 +83,7 @@ class Capture:
         for stream in streams:
             stream.capture = None
         self.orphans = []
+        self.attached = None
         self.ended = True
         live.remove(self)
 

@@ -36,7 +36,7 @@ class HandleTable(Generic[T]):
 
     def find(self, handle: Any) -> T | None:
         """The live object behind ``handle``; None for a stale, foreign, zero or wrong-kind one."""
-        return self._live.get(as_int(handle))
+        return self._live.get(handle if handle.__class__ is int else as_int(handle))
 
     def remove(self, handle: int) -> None:
         self._live.pop(handle, None)
