@@ -3,7 +3,7 @@
 import ctypes
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from reference_impl.allocator.errors import OutOfMemoryError
 from reference_impl.allocator.gate import Gate
@@ -18,11 +18,10 @@ from reference_impl.allocator.memory import (
     round_block,
     round_segment,
 )
-from reference_impl.allocator.pools import DEFAULT_POOL, PoolId, PoolTable, check_pool_id
+from reference_impl.allocator.pools import PoolTable
 from reference_impl.allocator.snapshot import SegmentInfo, describe_segment
-
-POISON: Final = 0xFF
-"""The byte that unwritten memory holds: NaN in every float type, -1 in every signed int."""
+from reference_impl.poison import POISON
+from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 _memset = ctypes.memset
 
@@ -300,7 +299,8 @@ class CachingAllocator:
     def _null_block(self, nbytes: int, stream: int, pool: PoolId) -> Block:
         if nbytes < 0:
             raise ValueError(f"allocate: a size in bytes is not negative, got {nbytes}")
-        check_pool_id(pool)
+        if pool != DEFAULT_POOL:
+            as_pool_id("allocate", pool)
         nowhere = Segment(memoryview(b""), 0, Arena(pool, stream, small=True, tally=self._heap.statistics.small))
         nowhere.clear()
         return Block(nowhere, 0, 0)

@@ -3,8 +3,8 @@
 from bisect import bisect_left
 
 from reference_impl.allocator.memory import ALLOCATED, INACTIVE, SMALL, Arena, Block, Segment
-from reference_impl.allocator.pools import PoolId, check_pool_id
 from reference_impl.allocator.statistics import Statistics
+from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 
 class Heap:
@@ -38,7 +38,8 @@ class Heap:
         key = (pool, stream, small)
         arena = self._arenas.get(key)
         if arena is None:
-            check_pool_id(pool)
+            if pool != DEFAULT_POOL:
+                as_pool_id("allocate", pool)
             tally = self.statistics.small if small else self.statistics.large
             arena = self._arenas[key] = Arena(pool, stream, small=small, tally=tally)
         return arena

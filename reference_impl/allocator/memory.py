@@ -5,8 +5,8 @@ import mmap
 from bisect import bisect_left, insort
 from typing import Final, Literal
 
-from reference_impl.allocator.pools import PoolId
 from reference_impl.allocator.statistics import Tally
+from reference_impl.pool_ids import PoolId
 
 GRAIN: Final = 512
 """Block sizes are multiples of this many bytes."""

@@ -3,11 +3,7 @@
 import itertools
 import threading
 
-PoolId = tuple[int, int]
-"""Exactly one number is nonzero: ``(n, 0)`` is a graph's own pool, ``(0, n)`` a handle."""
-
-DEFAULT_POOL: PoolId = (0, 0)
-"""Where allocations go that no private pool claims."""
+from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 _own = itertools.count(1)
 _handles = itertools.count(1)
@@ -24,14 +20,6 @@ def graph_pool_handle() -> PoolId:
     """A fresh ``(0, n)``, unique in this process: a pool for several graphs to share."""
     with _ids:
         return (0, next(_handles))
-
-
-def check_pool_id(pool: PoolId) -> None:
-    """Raise TypeError or ValueError unless ``pool`` is a pool id, the default one included."""
-    if not isinstance(pool, tuple) or [type(part) for part in pool] != [int, int]:
-        raise TypeError(f"a pool id is a tuple of two ints, got {pool!r}")
-    if min(pool) < 0 or all(pool):
-        raise ValueError(f"a pool id has at most one nonzero part and none below 0, got {pool!r}")
 
 
 class PoolTable:
@@ -107,9 +95,9 @@ class PoolTable:
 
     @staticmethod
     def _check_private(call: str, pool: PoolId) -> None:
-        check_pool_id(pool)
         if pool == DEFAULT_POOL:
             raise RuntimeError(
                 f"{call}: expected a private pool, got the default pool {pool}; take an id from "
                 "graph_pool_handle() or new_pool_id()",
             )
+        as_pool_id(call, pool)

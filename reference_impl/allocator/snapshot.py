@@ -3,7 +3,7 @@
 from typing import Literal, TypedDict
 
 from reference_impl.allocator.memory import ALLOCATED, INACTIVE, Block, Segment, State
-from reference_impl.allocator.pools import PoolId
+from reference_impl.pool_ids import PoolId
 
 
 class BlockInfo(TypedDict):

@@ -10,7 +10,7 @@ import torch
 from reference_impl.allocator import errors
 from reference_impl.allocator.core import CachingAllocator
 from reference_impl.allocator.memory import ALLOCATED, Block
-from reference_impl.allocator.pools import PoolId
+from reference_impl.pool_ids import PoolId
 
 _CPU = torch.device("cpu")
 # Torch has its own since 2.5.

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from cuda.bindings import driver, runtime
 
-from reference_impl.devices.protocol import PoolId
+from reference_impl.pool_ids import PoolId
 
 
 class CudaDevice:

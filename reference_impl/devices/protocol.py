@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-#: A memory pool's token: exactly one of the numbers is not zero.
-PoolId = tuple[int, int]
+from reference_impl.pool_ids import PoolId
 
 
 class Stream(Protocol):

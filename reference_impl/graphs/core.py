@@ -26,11 +26,11 @@ from typing import Any
 
 from reference_impl.devices.chosen import device
 from reference_impl.devices.mode_stack import remove
-from reference_impl.devices.protocol import Device, PoolId, Stream, current_stream_capturing
+from reference_impl.devices.protocol import Device, Stream, current_stream_capturing
 from reference_impl.errors import DeviceError, GraphError, check
 from reference_impl.graphs.hooks import every_graph, guarded
 from reference_impl.graphs.liveness import LivenessTracker
-from reference_impl.pool_ids import as_pool_id
+from reference_impl.pool_ids import PoolId, as_pool_id
 
 MODES = {
     "global": "cudaStreamCaptureModeGlobal",

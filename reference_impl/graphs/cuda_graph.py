@@ -11,11 +11,11 @@ from typing import Any
 
 from torch.utils.hooks import RemovableHandle
 
-from reference_impl.devices.protocol import PoolId
 from reference_impl.graphs.core import GraphCore
 from reference_impl.graphs.debugging import print_dot
 from reference_impl.graphs.hooks import Hook, Hooks
 from reference_impl.graphs.topology import graph_data
+from reference_impl.pool_ids import PoolId
 
 
 class CUDAGraph(GraphCore):

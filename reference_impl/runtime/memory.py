@@ -8,10 +8,10 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from typing import Any
 
+from reference_impl.poison import POISON
 from reference_impl.runtime.bindings import cudaError_t
 from reference_impl.runtime.errors import LOCK, Refusal
 
-POISON = 0xFF
 ALIGNMENT = 256
 DEVICE_BYTES = 64 << 30
 """What ``cudaMalloc`` gives out at most, all allocations together."""

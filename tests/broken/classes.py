@@ -9,8 +9,8 @@ import contextlib
 from typing import Any
 
 from reference_impl import CUDAGraph, graph_pool_handle
-from reference_impl.devices.protocol import PoolId
 from reference_impl.graphs.topology import nodes_of
+from reference_impl.pool_ids import PoolId
 
 
 class RunsAtCaptureEnd(CUDAGraph):

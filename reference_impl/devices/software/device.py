@@ -16,12 +16,12 @@ import torch
 from reference_impl import runtime
 from reference_impl.allocator import DEFAULT_POOL, graph_pool_handle, new_pool_id
 from reference_impl.devices.mode_stack import push_at_bottom, remove
-from reference_impl.devices.protocol import PoolId
 from reference_impl.devices.software.memory import DeviceMemory
 from reference_impl.devices.software.recorder import Recorder
 from reference_impl.devices.software.sinks import Session, Sink, SoftwareCapture, unwatched
 from reference_impl.devices.software.streams import Event, Stream, Streams
 from reference_impl.errors import check
+from reference_impl.pool_ids import PoolId
 from reference_impl.runtime.kernels import find_function
 
 

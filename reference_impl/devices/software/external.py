@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from reference_impl.allocator import POISON
 from reference_impl.allocator.storage import alias as storage_at
+from reference_impl.poison import POISON
 
 
 class ExternalMemory:

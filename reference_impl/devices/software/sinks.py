@@ -12,12 +12,12 @@ from torch._ops import OpOverload
 
 from reference_impl import runtime
 from reference_impl.allocator import DEFAULT_POOL
-from reference_impl.devices.protocol import PoolId
 from reference_impl.devices.software.external import ExternalMemory
 from reference_impl.devices.software.kernels import OperatorKernel
 from reference_impl.devices.software.memory import DeviceMemory, SegmentView
 from reference_impl.devices.software.streams import Streams
 from reference_impl.errors import HostReadInCapture, check
+from reference_impl.pool_ids import PoolId
 
 _BELOW_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
 
