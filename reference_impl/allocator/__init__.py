@@ -1,11 +1,13 @@
 """The caching allocator of the software device.
 
-It behaves, seen from outside, as torch.cuda's caching allocator: sizes, segments, best fit,
-private pools, statistics and snapshots. Its memory is host memory that never moves, so an
-address taken during a capture stays good for every replay.
+It behaves, seen from outside, as torch.cuda's caching allocator: sizes, segments, best fit, private pools, statistics
+and snapshots.  Its memory is host memory that never moves, so an address taken during a capture stays good for every
+replay.
 
-Nothing here imports torch. ``reference_impl.allocator.storage`` turns blocks into storages.
+Nothing here imports torch.  `reference_impl.allocator.storage` turns blocks into storages.
 """
+
+from __future__ import annotations
 
 from reference_impl.allocator.core import CachingAllocator, poison_now
 from reference_impl.allocator.errors import OutOfMemoryError

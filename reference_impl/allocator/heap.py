@@ -1,5 +1,7 @@
 """Where the blocks are: segments, arenas and the books about them."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 
 from reference_impl.allocator.memory import ALLOCATED, INACTIVE, SMALL, Arena, Block, Segment
@@ -8,7 +10,7 @@ from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 
 class Heap:
-    """All segments of a device, cut into blocks. Sizes are bytes.
+    """All segments of a device, cut into blocks.  Sizes are bytes.
 
     It knows neither locks nor hooks: the allocator calls it with its gate held, but for `segment_of`.
     """
@@ -24,7 +26,7 @@ class Heap:
         return [segment for _, segment in self._segments]
 
     def segment_of(self, address: int) -> Segment | None:
-        """The segment that ``address`` lies in."""
+        """The segment that `address` lies in."""
         segments = self._segments
         index = bisect_left(segments, (address + 1,)) - 1
         if index < 0:
@@ -33,7 +35,7 @@ class Heap:
         return segment if address < start + segment.size else None
 
     def arena(self, pool: PoolId, stream: int, size: int) -> Arena:
-        """Where blocks of ``size`` bytes for this pool and stream are drawn from."""
+        """Where blocks of `size` bytes for this pool and stream are drawn from."""
         small = size <= SMALL
         key = (pool, stream, small)
         arena = self._arenas.get(key)
@@ -51,7 +53,7 @@ class Heap:
         return None if free is None else self._carve(arena, free, size, requested)
 
     def adopt(self, arena: Arena, memory: memoryview, address: int, size: int, requested: int) -> Block:
-        """Make a segment of ``memory`` and hand out its front before anyone else can."""
+        """Make a segment of `memory` and hand out its front before anyone else can."""
         segment = Segment(memory, address, arena)
         index = bisect_left(self._segments, (address,))
         self._segments = [*self._segments[:index], (address, segment), *self._segments[index:]]
@@ -74,12 +76,12 @@ class Heap:
             tally.reserved(-1, -segment.size)
 
     def defer(self, block: Block, sign: int) -> None:
-        """Count a block as given up but in use, or with ``sign`` -1 as no longer in use."""
+        """Count a block as given up but in use, or with `sign` -1 as no longer in use."""
         for tally in (block.segment.arena.tally, self.statistics.all):
             tally.deferred(sign, sign * block.size)
 
     def merge(self, block: Block) -> None:
-        """Make ``block`` free, together with the free blocks on both sides of it."""
+        """Make `block` free, together with the free blocks on both sides of it."""
         arena = block.segment.arena
         everything = self.statistics.all
         arena.tally.returned(block.size, block.requested)
@@ -102,7 +104,7 @@ class Heap:
             everything.split(pieces, nbytes)
 
     def _carve(self, arena: Arena, free: Block, size: int, requested: int) -> Block:
-        """Hand out the front of ``free``, which is in no list; the rest goes back, if worth it."""
+        """Hand out the front of `free`, which is in no list; the rest goes back, if worth it."""
         pieces = nbytes = 0
         if free.prev is not None or free.next is not None:
             pieces, nbytes = -1, -free.size

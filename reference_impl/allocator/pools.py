@@ -1,5 +1,7 @@
 """Pool ids, and which pools are in use or being recorded to."""
 
+from __future__ import annotations
+
 import itertools
 import threading
 
@@ -25,8 +27,8 @@ def graph_pool_handle() -> PoolId:
 class PoolTable:
     """Use counts of the private pools, and the set being recorded to.
 
-    Each change is a single dictionary or set step under a re-entrant lock, so a graph that is
-    finalized inside another change can still release its pool.
+    Each change is a single dictionary or set step under a re-entrant lock, so a graph that is finalized inside another
+    change can still release its pool.
     """
 
     def __init__(self) -> None:
@@ -35,7 +37,7 @@ class PoolTable:
         self._recording: set[PoolId] = set()
 
     def begin(self, pool: PoolId) -> None:
-        """Start recording to ``pool`` and count one more use; RuntimeError if already recording."""
+        """Start recording to `pool` and count one more use; RuntimeError if already recording."""
         self._check_private("begin_allocate_to_pool", pool)
         with self._lock:
             if pool in self._recording:
@@ -47,7 +49,7 @@ class PoolTable:
             self.retain(pool)
 
     def end(self, pool: PoolId) -> None:
-        """Stop recording to ``pool``; its use count stays. RuntimeError if not recording."""
+        """Stop recording to `pool`; its use count stays.  RuntimeError if not recording."""
         with self._lock:
             if pool not in self._recording:
                 raise RuntimeError(
@@ -77,11 +79,11 @@ class PoolTable:
                 del self._counts[pool]
 
     def recording(self, pool: PoolId) -> bool:
-        """Whether a capture is recording to ``pool``."""
+        """Whether a capture is recording to `pool`."""
         return pool in self._recording
 
     def use_count(self, pool: PoolId) -> int:
-        """Uses of ``pool`` not yet released; 0 for one never seen."""
+        """Uses of `pool` not yet released; 0 for one never seen."""
         return self._counts.get(pool, 0)
 
     def used(self) -> set[PoolId]:
@@ -90,7 +92,7 @@ class PoolTable:
             return set(self._counts) | self._recording
 
     def freeable(self, pool: PoolId) -> bool:
-        """Whether wholly free segments of ``pool`` may go back to the system."""
+        """Whether wholly free segments of `pool` may go back to the system."""
         return pool not in self._counts and pool not in self._recording
 
     @staticmethod

@@ -1,4 +1,6 @@
-"""What ``memory_snapshot`` tells, in the shape of ``torch.cuda.memory_snapshot``."""
+"""What `memory_snapshot` tells, in the shape of `torch.cuda.memory_snapshot`."""
+
+from __future__ import annotations
 
 from typing import Literal, TypedDict
 
@@ -7,7 +9,7 @@ from reference_impl.pool_ids import PoolId
 
 
 class BlockInfo(TypedDict):
-    """One block. Sizes and addresses are in bytes; ``requested_size`` is 0 for a free block."""
+    """One block.  Sizes and addresses are in bytes; `requested_size` is 0 for a free block."""
 
     address: int
     size: int
@@ -17,7 +19,7 @@ class BlockInfo(TypedDict):
 
 
 class SegmentInfo(TypedDict):
-    """One segment and its blocks by address. Sizes and addresses are in bytes."""
+    """One segment and its blocks by address.  Sizes and addresses are in bytes."""
 
     device: int
     address: int

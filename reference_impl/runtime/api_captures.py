@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls to begin, end and steer a capture."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls about the device, errors and versions, and the launches of host functions and kernels."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime import captures, scheduler
@@ -25,7 +27,7 @@ from reference_impl.runtime.templates import KernelCall
 
 @api(locked=False)
 def cudaDeviceSynchronize() -> None:
-    """Wait for all work. Not permitted while anything captures; the captures are invalidated."""
+    """Wait for all work.  Not permitted while anything captures; the captures are invalidated."""
     with LOCK:
         captures.refuse_any()
     scheduler.finish(None)
@@ -98,8 +100,8 @@ def cudaLaunchHostFunc(stream: Any, fn: Any, userData: Any) -> None:
 def launchKernel(kernel: Kernel, stream: Any) -> Results:
     """Launch a kernel of the software device; the model's own call, named as CUDA's are.
 
-    On a capturing stream it becomes a kernel node, elsewhere work of the stream. Returns
-    ``(cudaErrorLaunchFailure,)`` when the kernel ran and raised.
+    On a capturing stream it becomes a kernel node, elsewhere work of the stream.  Returns ``(cudaErrorLaunchFailure,)``
+    when the kernel ran and raised.
     """
     try:
         found = find_stream(stream)

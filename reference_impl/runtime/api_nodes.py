@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls to add nodes to a template and to read and change their parameters."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -43,7 +45,7 @@ def _add(graph: Any, dependencies: Nodes, number: int, payload: Payload) -> Resu
 
 
 def _typed(node: Any, kind: type[P]) -> tuple[Node, P]:
-    """A node with its payload. Refuses a node of another type with cudaErrorInvalidValue."""
+    """A node with its payload.  Refuses a node of another type with cudaErrorInvalidValue."""
     found = find_node(node)
     if not isinstance(found.payload, kind):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
@@ -92,7 +94,7 @@ def cudaGraphAddMemcpyNode(graph: Any, pDependencies: Nodes, numDependencies: in
 def cudaGraphAddMemcpyNode1D(
     graph: Any, pDependencies: Nodes, numDependencies: int, dst: Any, src: Any, count: int, kind: Any
 ) -> Results:
-    """Add a memcpy of ``count`` bytes between known memory."""
+    """Add a memcpy of `count` bytes between known memory."""
     return _add(graph, pDependencies, numDependencies, checked_linear_copy(dst, src, count, kind))
 
 
@@ -111,7 +113,7 @@ def cudaGraphMemcpyNodeSetParams(node: Any, pNodeParams: Any) -> None:
 
 @api()
 def cudaGraphMemcpyNodeSetParams1D(node: Any, dst: Any, src: Any, count: int, kind: Any) -> None:
-    """Change a memcpy node of a template to ``count`` bytes in a row."""
+    """Change a memcpy node of a template to `count` bytes in a row."""
     found, _ = _typed(node, Copy)
     found.payload = checked_linear_copy(dst, src, count, kind)
 
@@ -137,7 +139,7 @@ def cudaGraphHostNodeSetParams(node: Any, pNodeParams: Any) -> None:
 
 @api(1)
 def cudaGraphAddKernelNode(graph: Any, pDependencies: Nodes, numDependencies: int, pNodeParams: Any) -> Results:
-    """Add a kernel, named by the ``func`` that a live kernel node reports."""
+    """Add a kernel, named by the `func` that a live kernel node reports."""
     return _add(graph, pDependencies, numDependencies, kernel_from(pNodeParams))
 
 

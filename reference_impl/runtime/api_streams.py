@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's stream and event calls."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime import captures, scheduler
@@ -50,7 +52,7 @@ def cudaStreamCreateWithPriority(flags: int, priority: int) -> Results:
 
 @api()
 def cudaStreamDestroy(stream: Any) -> None:
-    """Destroy a created stream. Pending work still runs; a capture that began on it is dropped."""
+    """Destroy a created stream.  Pending work still runs; a capture that began on it is dropped."""
     found = streams.find(stream)
     if found is None:
         raise Refusal(cudaError_t.cudaErrorInvalidResourceHandle)
@@ -61,7 +63,7 @@ def cudaStreamDestroy(stream: Any) -> None:
 
 @api(locked=False)
 def cudaStreamSynchronize(stream: Any) -> None:
-    """Wait for all work of a stream. Not permitted on a capturing stream, whose capture it breaks."""
+    """Wait for all work of a stream.  Not permitted on a capturing stream, whose capture it breaks."""
     with LOCK:
         found = find_stream(stream)
         captures.refuse_waiting(found)
@@ -71,7 +73,7 @@ def cudaStreamSynchronize(stream: Any) -> None:
 
 @api(locked=False)
 def cudaStreamQuery(stream: Any) -> None:
-    """cudaSuccess, or cudaErrorNotReady while work is pending. Restricted as waiting is."""
+    """cudaSuccess, or cudaErrorNotReady while work is pending.  Restricted as waiting is."""
     with LOCK:
         found = find_stream(stream)
         captures.refuse_waiting(found)
@@ -182,7 +184,7 @@ def _create_event(flags: int) -> Results:
 
 @api()
 def cudaEventDestroy(event: Any) -> None:
-    """Destroy an event. Waits that were made on it stay."""
+    """Destroy an event.  Waits that were made on it stay."""
     events.remove(find_event(event).handle)
 
 

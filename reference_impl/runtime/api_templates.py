@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls on whole templates and on the edges between nodes."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ from reference_impl.runtime.templates import (
 
 @api(1)
 def cudaGraphCreate(flags: int) -> Results:
-    """An empty template; ``flags`` must be 0."""
+    """An empty template; `flags` must be 0."""
     if flags:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     return (template_handle(Template()),)
@@ -57,13 +59,13 @@ def cudaGraphNodeFindInClone(originalNode: Any, clonedGraph: Any) -> Results:
 
 @api(2)
 def cudaGraphGetNodes(graph: Any, numNodes: int = 0) -> Results:
-    """Up to ``numNodes`` nodes in order of creation, and how many; for 0 only how many."""
+    """Up to `numNodes` nodes in order of creation, and how many; for 0 only how many."""
     return wanted(list(find_template(graph).nodes.values()), numNodes)
 
 
 @api(2)
 def cudaGraphGetRootNodes(graph: Any, pNumRootNodes: int = 0) -> Results:
-    """The nodes without dependencies, counted as :func:`cudaGraphGetNodes` counts."""
+    """The nodes without dependencies, counted as `cudaGraphGetNodes` counts."""
     return wanted(find_template(graph).roots(), pNumRootNodes)
 
 
@@ -106,7 +108,7 @@ def cudaGraphAddDependencies(
     edgeData: Sequence[Any] | None,
     numDependencies: int,
 ) -> None:
-    """Add edges one after the other; those before one that cannot be stay. Instantiation refuses a cycle."""
+    """Add edges one after the other; those before one that cannot be stay.  Instantiation refuses a cycle."""
     require_default_edges(edgeData)
     template, edges = _edges(graph, from_, to, numDependencies)
     template.connect(edges)

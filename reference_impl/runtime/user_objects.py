@@ -1,4 +1,6 @@
-"""User objects (``cudaUserObject_t``): destroyed once nobody refers to them, neither the user nor a graph."""
+"""User objects (`cudaUserObject_t`): destroyed once nobody refers to them, neither the user nor a graph."""
+
+from __future__ import annotations
 
 import ctypes
 import weakref
@@ -33,7 +35,7 @@ owned_by_user: References = Counter()
 
 
 def find_user_object(handle: Any) -> UserObject:
-    """The object behind a handle. Refuses a stale or foreign one with cudaErrorInvalidValue."""
+    """The object behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidValue."""
     found = _objects.get(as_int(handle))
     if found is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
@@ -41,7 +43,7 @@ def find_user_object(handle: Any) -> UserObject:
 
 
 def give_back(references: References, item: UserObject, number: int) -> None:
-    """Take references from a holder. Refuses more than it has with cudaErrorInvalidValue."""
+    """Take references from a holder.  Refuses more than it has with cudaErrorInvalidValue."""
     if references[item] < number:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     references[item] -= number

@@ -1,5 +1,7 @@
 """Calls on captures, streams and events."""
 
+from __future__ import annotations
+
 import ctypes
 from collections.abc import Callable
 from typing import Any

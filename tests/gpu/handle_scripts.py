@@ -1,5 +1,7 @@
 """Calls with handles of nothing, and the last error."""
 
+from __future__ import annotations
+
 from .recorder import Recorder, native, script
 
 

@@ -1,5 +1,7 @@
 """Scripts of calls, and what a runtime answers to them with addresses and identities replaced by names."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from itertools import count

@@ -1,5 +1,7 @@
 """Calls on templates, their nodes, executables and what these keep alive."""
 
+from __future__ import annotations
+
 import ctypes
 import time
 from typing import Any

@@ -1,5 +1,7 @@
 """What the tests of the caching allocator share."""
 
+from __future__ import annotations
+
 import ctypes
 from collections.abc import Callable
 from pathlib import Path

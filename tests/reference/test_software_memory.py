@@ -1,5 +1,7 @@
 """Memory operations act on real memory, and never on memory that the model was not told of."""
 
+from __future__ import annotations
+
 import ctypes
 from typing import Any
 
