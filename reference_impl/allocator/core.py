@@ -147,7 +147,7 @@ class CachingAllocator:
             except BaseException:
                 block.state = ALLOCATED
                 raise
-            # Booked before it can be retired, which takes it off the books again.
+            # Counted before it can be retired, which takes it off the count.
             self._deferred.append(block)
             self._pending.append((block, fences))
             self._refresh()
@@ -244,12 +244,12 @@ class CachingAllocator:
 
     def ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
         """``[start, end)`` of every segment of `pools`, by address: live and free blocks."""
-        wanted = set(pools)
+        tokens = set(pools)
         with self._gate:
             return [
                 (segment.address, segment.address + segment.size)
                 for segment in self._heap.segments()
-                if segment.pool in wanted
+                if segment.pool in tokens
             ]
 
     # Statistics
@@ -370,13 +370,13 @@ class CachingAllocator:
                 self._retire(block)
 
     def _refresh(self) -> None:
-        """Bring the books up to date with what has been freed."""
+        """Bring the statistics and free lists up to date with what has been freed."""
         if self._pending:
             self._poll()
         self._settle()
 
     def _settle(self) -> None:
-        """Book what was freed, unless someone is inside: they do it when they leave."""
+        """Count what was freed, unless someone is inside: they do it when they leave."""
         gate, deferred, returned = self._gate, self._deferred, self._returned
         while (returned or deferred) and gate.try_enter():
             try:

@@ -11,7 +11,7 @@ class Gate:
 
     The garbage collector may run a finalizer on the thread that holds the lock, between any two steps of a change.  A
     re-entrant lock would let that finalizer see (and alter) lists that are half updated; a plain one would make it wait
-    for itself.  This one tells it so.
+    for itself.  This one lets it know.
     """
 
     __slots__ = ("_lock", "_owner")

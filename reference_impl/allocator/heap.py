@@ -1,4 +1,4 @@
-"""Where the blocks are: segments, arenas and the books about them."""
+"""Where the blocks are: segments, arenas and their statistics."""
 
 from __future__ import annotations
 

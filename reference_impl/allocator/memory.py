@@ -108,12 +108,12 @@ class Segment:
 
     def blocks(self) -> list[Block]:
         """All blocks, by address."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         block = self.first
         while block is not None:
-            found.append(block)
+            blocks.append(block)
             block = block.next
-        return found
+        return blocks
 
     def __repr__(self) -> str:
         return f"<Segment {self.address:#x} of {self.size} bytes, pool {self.pool}>"

@@ -1,4 +1,4 @@
-"""What `memory_snapshot` tells, in the shape of `torch.cuda.memory_snapshot`."""
+"""What `memory_snapshot` gives, in the shape of `torch.cuda.memory_snapshot`."""
 
 from __future__ import annotations
 

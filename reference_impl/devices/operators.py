@@ -56,10 +56,10 @@ def reads_mask(func: OpOverload, args: Args) -> bool:
     """Whether this call indexes by a mask, which has to be counted on the host first."""
     if not _takes_indices(func):
         return False
-    given = [index for index in args[1] if isinstance(index, torch.Tensor)]
-    masks = [index for index in given if index.dtype in (torch.bool, torch.uint8)]
+    indices = [index for index in args[1] if isinstance(index, torch.Tensor)]
+    masks = [index for index in indices if index.dtype in (torch.bool, torch.uint8)]
     # One number for all that a mask picks: filled where the mask says so, and nothing is counted.
-    fills = len(masks) == len(given) == 1 and len(args) > 2 and args[2].numel() == 1
+    fills = len(masks) == len(indices) == 1 and len(args) > 2 and args[2].numel() == 1
     return bool(masks) and not fills
 
 
@@ -224,13 +224,13 @@ def out_variant(func: OpOverload) -> tuple[OpOverload, tuple[str, ...]] | None:
     if _SAME_BITS.isdisjoint(func.tags):
         return None
     packet = func.overloadpacket
-    wanted = _inputs(func)
+    inputs = _inputs(func)
     # The out= form of a factory leaves out what the given tensor already says.
-    told = [pair for pair in wanted if pair[0] not in {"dtype", "layout", "device", "pin_memory", "memory_format"}]
+    remainder = [pair for pair in inputs if pair[0] not in {"dtype", "layout", "device", "pin_memory", "memory_format"}]
     for name in packet.overloads():
         candidate = getattr(packet, name)
         outs = tuple(argument.name for argument in candidate._schema.arguments if argument.is_out)
-        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) in (wanted, told):
+        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) in (inputs, remainder):
             return candidate, outs
     return None
 

@@ -1,4 +1,4 @@
-"""The device boundary: what a graph needs of a device beside its runtime.
+"""The device boundary: what a graph needs of a device besides its runtime.
 
 Two devices stand behind it: `reference_impl.devices.software.device`, a device made of CPU tensors, and
 `reference_impl.devices.cuda`, a GPU through torch.cuda; `reference_impl.devices.chosen` picks one.

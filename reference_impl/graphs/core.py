@@ -59,13 +59,13 @@ class _Holdings:
         self.pools: list[PoolId] = []
         self.tracker: LivenessTracker | None = None
         #: Called at the next release, in this order, with no argument.
-        self.farewells: list[Callable[[], object]] = []
-        #: Whether work in flight must be over before the farewells.
+        self.destroy_callbacks: list[Callable[[], object]] = []
+        #: Whether work in flight must be over before the destroy callbacks.
         self.synchronize_first = False
         self.exec_ids: set[int] = set()
 
     def release(self) -> None:
-        self._say_farewell()
+        self._call_destroy_callbacks()
         runtime = self.device.runtime
         if self.capture is not None:
             self.abandon_capture()
@@ -82,13 +82,13 @@ class _Holdings:
         self.tracker = None
         self.release_pools()
 
-    def _say_farewell(self) -> None:
-        farewells, self.farewells = self.farewells, []
+    def _call_destroy_callbacks(self) -> None:
+        destroy_callbacks, self.destroy_callbacks = self.destroy_callbacks, []
         synchronize, self.synchronize_first = self.synchronize_first, False
         if synchronize:
             guarded("synchronization before release", self.device.synchronize)
-        for farewell in farewells:
-            guarded("destroy callback", farewell)
+        for callback in destroy_callbacks:
+            guarded("destroy callback", callback)
         ids, self.exec_ids = self.exec_ids, set()
         if ids:
             every_graph.destroy.fire_guarded(ids)
@@ -232,12 +232,12 @@ class GraphCore:
         holds, runtime = self._holds, self._device.runtime
         if holds.template is None:
             raise self._refuse(call, "an executable is made from a template: capture with keep_graph=True first")
-        created = int(check(runtime, "cudaGraphInstantiate", runtime.cudaGraphInstantiate(holds.template, 0)))
-        previous, holds.exec = holds.exec, created
+        executable = int(check(runtime, "cudaGraphInstantiate", runtime.cudaGraphInstantiate(holds.template, 0)))
+        previous, holds.exec = holds.exec, executable
         if previous is not None:
             check(runtime, "cudaGraphExecDestroy", runtime.cudaGraphExecDestroy(previous))
         if hasattr(runtime, "cudaGraphExecGetId"):  # since CUDA 13.1
-            code, exec_id = runtime.cudaGraphExecGetId(created)
+            code, exec_id = runtime.cudaGraphExecGetId(executable)
             if int(code) == 0:
                 holds.exec_ids.add(int(exec_id))
         self._instantiated()
@@ -302,7 +302,7 @@ class GraphCore:
             self._replayed()
 
     def reset(self) -> None:
-        """Delete what the graph holds; it can capture anew.  A capture underway is abandoned."""
+        """Delete what the graph holds; it can capture again.  A capture underway is abandoned."""
         self._holds.release()
 
     def pool(self) -> PoolId:

@@ -46,7 +46,7 @@ class LivenessTracker(TorchDispatchMode):
     """Watches a capture's operators for tensors that come from outside; holds none of them.
 
     Args:
-        device: tells what its kernels can reach, and which memory belongs to a pool.
+        device: knows what its kernels can reach, and which memory belongs to a pool.
     """
 
     @classmethod

@@ -2,7 +2,7 @@
 
 Calls return ``(cudaError_t, ...)`` as the bindings do, with their enums, structs and handle types, so this package can
 stand in for that module.  Streams, events, captures, templates and executables behave as CUDA's; memory operations act
-on real memory that the model was told of; kernels are Python callables, launched with `launchKernel`.  Work runs at
+on real memory that was registered; kernels are Python callables, launched with `launchKernel`.  Work runs at
 once, unless `deferred` is active.
 """
 

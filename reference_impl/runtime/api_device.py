@@ -89,12 +89,12 @@ def cudaLaunchHostFunc(stream: Any, fn: Any, userData: Any) -> None:
     """Call a C function in the order of a stream."""
     call = host_call(fn, userData)
     with LOCK:
-        found = find_stream(stream)
-        capture = captures.of(found)
+        queue = find_stream(stream)
+        capture = captures.of(queue)
         if capture is not None:
-            capture.append(found, call)
+            capture.append(queue, call)
             return
-    scheduler.submit(found, host_action(call.function, call.user_data))
+    scheduler.submit(queue, host_action(call.function, call.user_data))
 
 
 def launchKernel(kernel: Kernel, stream: Any) -> Results:
@@ -104,20 +104,20 @@ def launchKernel(kernel: Kernel, stream: Any) -> Results:
     when the kernel ran and raised.
     """
     try:
-        found = find_stream(stream)
+        queue = find_stream(stream)
         if not captures.live and scheduler.policy.deferred is None:
             # Most launches are these, and users compare them with plain calls.
-            held = [each.acquire() for each in kernel.memory] if kernel.memory else None
+            memory = [each.acquire() for each in kernel.memory] if kernel.memory else None
             kernel.run()
-            del held
+            del memory
             return OK
         with LOCK:
-            capture = captures.of(found)
+            capture = captures.of(queue)
             if capture is not None:
-                capture.append(found, KernelCall(Function(kernel)))
+                capture.append(queue, KernelCall(Function(kernel)))
                 return OK
-        held = [each.acquire() for each in kernel.memory]
-        scheduler.submit(found, kernel.run, serial=kernel.serial, held=held)
+        memory = [each.acquire() for each in kernel.memory]
+        scheduler.submit(queue, kernel.run, serial=kernel.serial, memory=memory)
     except Refusal as refusal:
         return (refused(refusal.code),)
     except Exception as failure:

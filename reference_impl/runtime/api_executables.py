@@ -84,18 +84,18 @@ def cudaGraphUpload(graphExec: Any, stream: Any) -> None:
 def cudaGraphLaunch(graphExec: Any, stream: Any) -> None:
     """Run an executable on a stream.  A capturing stream refuses it, and its capture is invalidated."""
     executable = find_executable(graphExec)
-    found = find_stream(stream)
+    queue = find_stream(stream)
     if captures.live:
         with LOCK:
-            _refuse_capturing(found.handle)
-    executable.launch(found)
+            _refuse_capturing(queue.handle)
+    executable.launch(queue)
 
 
 def _refuse_capturing(stream: Any) -> None:
-    found = find_stream(stream)
-    captures.refuse_implicit(found)
-    if found.capture is not None:
-        found.capture.invalidate()
+    queue = find_stream(stream)
+    captures.refuse_implicit(queue)
+    if queue.capture is not None:
+        queue.capture.invalidate()
         raise Refusal(cudaError_t.cudaErrorStreamCaptureUnsupported)
 
 
@@ -165,16 +165,16 @@ def cudaGraphExecChildGraphNodeSetParams(hGraphExec: Any, node: Any, childGraph:
 @api()
 def cudaGraphExecEventRecordNodeSetEvent(hGraphExec: Any, hNode: Any, event: Any) -> None:
     """Let a node of an executable record another event."""
-    found = events.find(event)
-    if found is None:
+    mark = events.find(event)
+    if mark is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    _set(hGraphExec, hNode, EventRecord(found))
+    _set(hGraphExec, hNode, EventRecord(mark))
 
 
 @api()
 def cudaGraphExecEventWaitNodeSetEvent(hGraphExec: Any, hNode: Any, event: Any) -> None:
     """Let a node of an executable wait for another event."""
-    found = events.find(event)
-    if found is None:
+    mark = events.find(event)
+    if mark is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    _set(hGraphExec, hNode, EventWait(found))
+    _set(hGraphExec, hNode, EventWait(mark))

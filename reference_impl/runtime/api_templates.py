@@ -51,10 +51,10 @@ def cudaGraphClone(originalGraph: Any) -> Results:
 @api(1)
 def cudaGraphNodeFindInClone(originalNode: Any, clonedGraph: Any) -> Results:
     """The node of a clone, or of a child graph, that was copied from a node."""
-    found = find_template(clonedGraph).find_clone(find_node(originalNode))
-    if found is None:
+    twin = find_template(clonedGraph).find_clone(find_node(originalNode))
+    if twin is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    return (cudaGraphNode_t(init_value=found.handle),)
+    return (cudaGraphNode_t(init_value=twin.handle),)
 
 
 @api(2)
@@ -131,10 +131,10 @@ def cudaGraphRemoveDependencies(
 @api()
 def cudaGraphDestroyNode(node: Any) -> None:
     """Remove a node with its edges; not while its template is captured into."""
-    found = find_node(node)
-    if found.template.capturing:
+    member = find_node(node)
+    if member.template.capturing:
         raise Refusal(cudaError_t.cudaErrorIllegalState)
-    found.template.remove(found)
+    member.template.remove(member)
 
 
 @api(1)

@@ -220,10 +220,10 @@ class Executable:
             turn = self._launches
             self._launches = turn + 1
             try:
-                held = [each.acquire() for each in self._memory]
+                memory = [each.acquire() for each in self._memory]
                 for run in self._runs[turn % len(self._runs)]:
                     run()
-                del held
+                del memory
             except Refusal:
                 raise
             except Exception as failure:
@@ -291,8 +291,8 @@ def find_body(nodes: Sequence[FrozenNode], key: int) -> tuple[FrozenNode, ...] |
     for node in nodes:
         if node.key == key:
             return node.body
-        if node.body is not None and (found := find_body(node.body, key)) is not None:
-            return found
+        if node.body is not None and (body := find_body(node.body, key)) is not None:
+            return body
     return None
 
 

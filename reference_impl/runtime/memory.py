@@ -99,7 +99,7 @@ def register_memory(address: int, nbytes: int, owner: object = None) -> None:
 
 
 def unregister_memory(address: int) -> None:
-    """Forget the range that `register_memory` was told of.  Raises KeyError for an unknown one."""
+    """Forget a range of `register_memory`.  Raises KeyError for an unknown one."""
     with LOCK:
         if announced.remove(address) is None:
             raise KeyError(f"no memory is registered at {address:#x}")

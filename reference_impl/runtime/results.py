@@ -31,6 +31,6 @@ def wanted(nodes: Sequence[Node], number: int) -> tuple[list[Any], int]:
     """
     if number <= 0:
         return [], len(nodes)
-    given = node_handles(nodes[:number])
-    missing = [cudaGraphNode_t(init_value=0) for _ in range(number - len(given))]
-    return given + missing, len(given)
+    handles = node_handles(nodes[:number])
+    missing = [cudaGraphNode_t(init_value=0) for _ in range(number - len(handles))]
+    return handles + missing, len(handles)

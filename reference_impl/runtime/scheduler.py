@@ -17,14 +17,14 @@ Action = Callable[[], None]
 class Batch:
     """Work submitted together, such as one graph launch: once a part failed the rest is skipped.
 
-    `held` is memory that stays acquired until the last part is done.
+    `memory` stays acquired until the last part is done.
     """
 
-    __slots__ = ("failed", "held")
+    __slots__ = ("failed", "memory")
 
-    def __init__(self, held: object = None) -> None:
+    def __init__(self, memory: object = None) -> None:
         self.failed = False
-        self.held = held
+        self.memory = memory
 
 
 class Task:
@@ -139,14 +139,14 @@ def _last(tasks: Sequence[Task]) -> Task:
 
 
 def _closure(targets: Iterable[Task]) -> dict[Task, None]:
-    found: dict[Task, None] = {}
+    closure: dict[Task, None] = {}
     front = [each for each in targets if not each.done]
     while front:
         task = front.pop()
-        if task not in found:
-            found[task] = None
+        if task not in closure:
+            closure[task] = None
             front.extend(task.waits_for)
-    return found
+    return closure
 
 
 class _Policy:
@@ -225,14 +225,14 @@ def _blocking_streams() -> list[Stream]:
     return list(_used_blocking)
 
 
-def submit(stream: Stream, action: Action, *, serial: Hashable | None = None, held: object = None) -> None:
+def submit(stream: Stream, action: Action, *, serial: Hashable | None = None, memory: object = None) -> None:
     """Hand one piece of work to `stream`."""
     work = policy.deferred
     if work is None:
         perform(action)
         return
     with LOCK:
-        advance(stream, work.add(action, Batch(held), predecessors(stream), serial))
+        advance(stream, work.add(action, Batch(memory), predecessors(stream), serial))
 
 
 def record(stream: Stream, event: Event) -> None:

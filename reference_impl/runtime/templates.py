@@ -169,15 +169,15 @@ class Template:
         """An independent copy, child graphs included."""
         copy = Template(embedded=embedded)
         copy.references.update(self.references)
-        made: dict[Node, Node] = {}
+        twins: dict[Node, Node] = {}
         for node in self.nodes.values():
             payload = node.payload
             if isinstance(payload, Child):
                 payload = Child(payload.template.clone(embedded=True))
-            made[node] = copy.add(payload, original=node.handle)
-        for node, twin in made.items():
-            twin.dependencies = {made[each]: None for each in node.dependencies}
-            twin.dependents = {made[each]: None for each in node.dependents}
+            twins[node] = copy.add(payload, original=node.handle)
+        for node, twin in twins.items():
+            twin.dependencies = {twins[each]: None for each in node.dependencies}
+            twin.dependents = {twins[each]: None for each in node.dependents}
         return copy
 
     def find_clone(self, node: Node) -> Node | None:
@@ -211,14 +211,14 @@ def _forget(node: Node) -> None:
 
 def ancestors(start: Iterable[Node]) -> set[Node]:
     """The nodes of `start` and all that they depend on, directly or not."""
-    found: set[Node] = set()
+    closure: set[Node] = set()
     front = list(start)
     while front:
         node = front.pop()
-        if node not in found:
-            found.add(node)
+        if node not in closure:
+            closure.add(node)
             front.extend(node.dependencies)
-    return found
+    return closure
 
 
 templates: HandleTable[Template] = HandleTable()
@@ -248,8 +248,8 @@ def require_default_edges(data: Sequence[Any] | None) -> None:
 
 
 def find_nodes(handles: Iterable[Any] | None, number: int) -> list[Node]:
-    """The first `number` nodes of a list of handles, as calls with a count beside a list take it."""
-    given = list(handles or ())
-    if number < 0 or number > len(given):
+    """The first `number` nodes of a list of handles, as calls with a count and a list take it."""
+    listed = list(handles or ())
+    if number < 0 or number > len(listed):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    return [find_node(handle) for handle in given[:number]]
+    return [find_node(handle) for handle in listed[:number]]

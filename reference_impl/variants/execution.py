@@ -137,8 +137,8 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
 
     def ranges(original: Any) -> Any:
         def pool_ranges(self: SoftwareDevice, pools: Any) -> Any:
-            wanted = set(pools)
-            return original(self, [*wanted, *(own for key, own in hidden.items() if key[0] in wanted)])
+            tokens = set(pools)
+            return original(self, [*tokens, *(own for key, own in hidden.items() if key[0] in tokens)])
 
         return pool_ranges
 

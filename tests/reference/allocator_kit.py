@@ -32,7 +32,7 @@ def current(allocator: CachingAllocator) -> dict[str, int]:
 
 
 class Streams:
-    """Streams whose work is done when told so."""
+    """Streams whose work is done when a test says so."""
 
     def __init__(self) -> None:
         self.done: set[int] = set()

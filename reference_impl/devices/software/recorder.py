@@ -149,17 +149,17 @@ def _resize(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[st
 
 def resize(sink: Sink, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None) -> torch.Tensor:
     """Resize `tensor` in place; more bytes than its storage has come from `sink`, old elements first."""
-    wanted = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
-    end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(wanted.shape, wanted.stride(), strict=True)) + 1
-    nbytes = 0 if wanted.numel() == 0 else int(end) * tensor.element_size()
+    target = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
+    end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(target.shape, target.stride(), strict=True)) + 1
+    nbytes = 0 if target.numel() == 0 else int(end) * tensor.element_size()
     storage = tensor.untyped_storage()
     if nbytes <= storage.nbytes():
-        tensor.set_(storage, tensor.storage_offset(), wanted.size(), wanted.stride())
+        tensor.set_(storage, tensor.storage_offset(), target.size(), target.stride())
         return tensor
     grown = sink.empty(nbytes)
     before = torch.empty(0, dtype=tensor.dtype).set_(storage)
     after = torch.empty(0, dtype=tensor.dtype).set_(grown, 0, before.size(), before.stride())
     if before.numel():
         record(sink, torch.ops.aten.copy_.default, (after, before), {})
-    tensor.set_(grown, tensor.storage_offset(), wanted.size(), wanted.stride())
+    tensor.set_(grown, tensor.storage_offset(), target.size(), target.stride())
     return tensor
