@@ -119,12 +119,15 @@ def mapped(change: Callable[[torch.Tensor], Any], value: Any) -> Any:
     """
     if isinstance(value, torch.Tensor):
         return change(value)
-    if type(value) not in _LISTS:
+    kind = type(value)
+    if kind not in _LISTS:
         return value
     # No call for a number or a name among the arguments: this happens at every operator.
-    return type(value)(
-        change(each) if isinstance(each, torch.Tensor) else mapped(change, each) if type(each) in _LISTS else each
-        for each in value
+    return kind(
+        [
+            change(each) if isinstance(each, torch.Tensor) else mapped(change, each) if type(each) in _LISTS else each
+            for each in value
+        ]
     )
 
 

@@ -80,15 +80,17 @@ class SoftwareCapture(Sink):
         self._externals: dict[int, ExternalMemory] = {}
 
     def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
-        return self._known(storage) or self._memory.segment(storage.data_ptr()) or self._watched(storage)
-
-    def keep(self, storage: torch.UntypedStorage) -> None:
-        (self._known(storage) or self._watched(storage)).hold(storage)
-
-    def _known(self, storage: torch.UntypedStorage) -> ExternalMemory | None:
         # While its weak reference is held, a storage's identity is not given to another one.
         external = self._externals.get(storage._cdata)
-        return external if external is not None and external.alive else None
+        if external is not None and external.alive:
+            return external
+        return self._memory.segment(storage.data_ptr()) or self._watched(storage)
+
+    def keep(self, storage: torch.UntypedStorage) -> None:
+        external = self._externals.get(storage._cdata)
+        if external is None or not external.alive:
+            external = self._watched(storage)
+        external.hold(storage)
 
     def _watched(self, storage: torch.UntypedStorage) -> ExternalMemory:
         external = self._externals[storage._cdata] = ExternalMemory(storage)
