@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, UsageError
 from conformance.records.record import read_record
-from conformance.records.summary import RunSummary, verdict_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -31,13 +30,13 @@ def _report(given: argparse.Namespace) -> int:
     records = [read_record(path) for path in given.records]
     try:
         given.output.mkdir(parents=True, exist_ok=True)
-        written: list[Path] = reports.write(given.records, given.output, given.self_check)
+        written: list[Path] = reports.write(records, given.output, given.self_check)
     except OSError as error:
         where = error.filename or given.output
         raise UsageError(f"the report {where} cannot be written: {error.strerror or error}") from None
     for record in records:
         print(f"record:  {record.path}")
-        print(f"verdict: {verdict_line(RunSummary.of(record))}")
+        print(f"verdict: {record.claim.line}")
     # The first one written is the page to begin with.
     print(f"report:  {written[0] if written else given.output}")
     return ExitStatus.CONFORMING

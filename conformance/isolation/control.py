@@ -25,6 +25,7 @@ from conformance.isolation.watchdog import Watchdog
 from conformance.records.subject import Subject
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case, rerun_command
+from conformance.session.outcome import Outcome, outcome_of
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Registry
@@ -373,9 +374,8 @@ class Controller:
         worker.watchdog.rest()
         case = self.cases.get(worker.running or "")
         worker.unharmed &= case is not None and case.destructive and _verdict(worker.reports) in _HARMLESS
-        told_of = (vars(rep)["conformance"] for rep in worker.reports if "conformance" in vars(rep))
-        sent: dict[str, Any] = next(told_of, {})
-        if sent.get("unfit"):
+        outcome = _outcome(worker.reports)
+        if outcome is not None and outcome.unfit:
             # What is wrong with it is known; how it would end says nothing more.
             self._flush(worker)
             self._close(worker, "it is not fit for another test")
@@ -542,9 +542,13 @@ def _location(nodeid: str) -> tuple[str, int | None, str]:
     return file, None, name
 
 
+def _outcome(reports: list[pytest.TestReport]) -> Outcome | None:
+    return next(filter(None, map(outcome_of, reports)), None)
+
+
 def _verdict(reports: list[pytest.TestReport]) -> Verdict | None:
-    sent = [vars(report)["conformance"] for report in reports if "conformance" in vars(report)]
-    return Verdict(sent[-1]["result"]["verdict"]) if sent else None
+    outcome = _outcome(reports)
+    return None if outcome is None else outcome.result.verdict
 
 
 def _difference(first: Mapping[str, Any], other: Mapping[str, Any]) -> str:

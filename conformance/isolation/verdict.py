@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.session.outcome import Outcome, attach, outcome_of
 
 if TYPE_CHECKING:
     from conformance.isolation.evidence import Ending
@@ -35,9 +37,8 @@ def charged(
         ending: what the process left behind.
         command: runs the test again.
     """
-    told_of = (vars(report)["conformance"] for report in reports if "conformance" in vars(report))
-    sent: dict[str, Any] = next(told_of, {})
-    if not sent:
+    outcome = next(filter(None, map(outcome_of, reports)), None)
+    if outcome is None:
         duration = round(sum(report.duration for report in reports if report.when != "teardown"), 6)
         return TestResult(
             test=case.test,
@@ -49,11 +50,11 @@ def charged(
             command=command,
             ending=None if ending is None else ending.to_dict(),
         )
-    before = TestResult.from_dict(sent["result"])
+    before = outcome.result
     # The graver one names the verdict, and the test's own words are kept.
-    told = f"{message}\nbefore that: {before.message}" if before.message else message
-    changed = {"verdict": verdict.value, "phase": phase, "message": told}
-    return TestResult.from_dict({**before.to_dict(), **changed, "ending": None if ending is None else ending.to_dict()})
+    both = f"{message}\nbefore that: {before.message}" if before.message else message
+    left = None if ending is None else ending.to_dict()
+    return replace(before, verdict=verdict, phase=phase, message=both, ending=left)
 
 
 def lost_report(
@@ -64,7 +65,7 @@ def lost_report(
     if ending is not None:
         lines.append(ending.told())
     if case is not None:
-        lines += [f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}" for entry in case.requirements]
+        lines += [entry.headline for entry in case.requirements]
     if result is not None:
         lines.append(f"run it again: {result.command}")
     file, _, name = nodeid.partition("::")
@@ -79,5 +80,5 @@ def lost_report(
     if verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
         vars(report)["conformance_status"] = verdict.value
     if case is not None and result is not None:
-        vars(report)["conformance"] = {"implementation": case.implementation, "result": result.to_dict()}
+        attach(report, Outcome(case.implementation, result))
     return report

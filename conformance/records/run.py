@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conformance import __version__
 from conformance.errors import one_line
 from conformance.paths import suite_digest
-from conformance.records.record import Footer, Header, RecordWriter, TestResult
+from conformance.records.claim import claim
+from conformance.records.record import Footer, Header, RecordWriter
+from conformance.records.result import TestResult
 from conformance.records.resume import earlier_part, refuse_another_run
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Assessment, Verdict, assess
@@ -158,11 +160,10 @@ class Run:
             stopped=stopped is not None,
         )
 
-    def end(self, status: int, *, narrowed: bool, stopped: str | None) -> None:
+    def end(self, assessment: Assessment, status: int, stopped: str | None) -> None:
         """Write the footer, and close the record."""
         if self.writer is None:
             return
-        assessment = self.assess(narrowed=narrowed, stopped=stopped)
         self.writer.footer(
             Footer(
                 counts={verdict.value: count for verdict, count in assessment.tests.items()},
@@ -177,13 +178,15 @@ class Run:
 
     def summary(self, assessment: Assessment, not_applicable: int) -> RunSummary:
         """What the terminal shows."""
+        subject = self.subject
         return RunSummary(
-            implementation=self.subject.name,
-            dialect=self.subject.dialect,
-            revision=self.subject.revision,
+            claim=claim(assessment, implementation=subject.name, dialect=subject.dialect, revision=subject.revision),
             assessment=assessment,
             results=tuple(self.troubles.values()),
             requirements=self.registry.requirements,
-            not_applicable=not_applicable,
+            left_out=f"{not_applicable} tests do not apply to the dialect {subject.dialect} and the revision "
+            f"{subject.revision}"
+            if not_applicable
+            else "",
             record=None if self.writer is None else self.writer.path,
         )

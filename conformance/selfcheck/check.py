@@ -13,7 +13,7 @@ from conformance import __version__
 from conformance.adapters.implementations import resolve
 from conformance.errors import UsageError
 from conformance.paths import suite_digest
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.subject import environment
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Registry, load_registry

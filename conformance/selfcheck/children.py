@@ -22,7 +22,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.errors import one_line
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from conformance.errors import one_line
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Registry
 from conformance.selfcheck.catalogue import Fault, Variant

@@ -19,7 +19,7 @@ import pytest
 
 from conformance.errors import KitError
 from conformance.paths import HOME, PYTEST_SETTINGS, SUITES
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.selfcheck import children
 from conformance.selfcheck.catalogue import Defect

@@ -14,7 +14,8 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.cli import main
 from conformance.records.coverage import cover
-from conformance.records.record import Record, RecordWriter, TestResult, read_record
+from conformance.records.record import Record, RecordWriter, read_record
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.page import markdown
 from conformance.requirements.registry import Registry, load_registry
@@ -57,7 +58,7 @@ def recorded(tmp_path: Path, registry: Registry) -> Recorded:
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_only_an_answer_decides(recorded: Recorded, verdict: Verdict) -> None:
-    answers = {Verdict.PASS, Verdict.FAIL, Verdict.WAIVED, Verdict.TIMEOUT, Verdict.CRASH}
+    answers = {Verdict.PASS, Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
     *_, whole = cover(PAGE, [recorded({"alpha.two": verdict})])
     assert whole.decided == ((ONE, TWO) if verdict in answers else ())
     assert whole.untestable == (BETA,)

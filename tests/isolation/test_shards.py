@@ -14,7 +14,8 @@ import pytest
 from conformance.cli import main
 from conformance.errors import RecordError, UsageError
 from conformance.records.merge import merge
-from conformance.records.record import Record, TestResult, read_record
+from conformance.records.record import Record, read_record
+from conformance.records.result import TestResult
 from conformance.records.run import Run
 from conformance.records.shards import Shard, home_of
 from conformance.records.subject import Subject
@@ -37,7 +38,7 @@ def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = S
         verdict = Verdict.FAIL if number % 10 == 9 else Verdict.PASS
         run.ended(TestResult(test, ("area.one",), verdict, duration_s=0.001, command=f"pytest '{test}'"))
     if end:
-        run.end(0, narrowed=shard is not None, stopped=None)
+        run.end(run.assess(narrowed=shard is not None, stopped=None), 0, None)
     elif run.writer is not None:
         run.writer.close()
     return path
@@ -181,7 +182,7 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
         run.ended(TestResult(test, ("area.one",), Verdict.PASS, observations=observed, command="x" * 200))
         if number in {20_000, 99_999}:
             sizes.append(_resident_bytes())
-    run.end(0, narrowed=False, stopped=None)
+    run.end(run.assess(narrowed=False, stopped=None), 0, None)
     # What is kept of a test that passed is its name's place and its verdict: here less than 16 MiB of 80,000.
     assert sizes[1] - sizes[0] < 16 << 20, sizes
     paths = _shards(tmp_path, 10, tests)

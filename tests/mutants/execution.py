@@ -19,7 +19,7 @@ from typing import Any
 from conformance.adapters.implementations import resolve
 from conformance.errors import one_line
 from conformance.paths import SUITES, suite_digest
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.subject import environment
 from conformance.records.verdicts import Verdict
 from conformance.selfcheck.outcomes import Observed, reason

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 from zlib import crc32
 
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.selfcheck.outcomes import Observed
 from conformance.selfcheck.running import Job, run

@@ -10,15 +10,13 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.errors import HarnessError
-from suites.raw_handles.programs import runtime_call, runtime_of
+from suites.support.handles import runtime_call, runtime_of
 
 #: Seconds until a destruction must have been told: the runtime tells it from a thread of its own.
 SOON_S = 3.0
 
 _numbers = itertools.count(1)
 _destroyed: set[int] = set()
-
-
 # Never freed: an implementation that destroys nothing may have it called at any later time.
 _note = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_destroyed.add)
 
