@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.adapters.implementations import check_name, is_software
 from conformance.errors import UsageError
 from conformance.requirements.registry import load_registry
+from conformance.session import outcome
 from conformance.session.cases import Case, Selection
 from conformance.session.recorder import Recorder
 
@@ -29,6 +30,7 @@ def start(config: pytest.Config, options: Options) -> None:
     """
     for spec in options.implementations:
         check_name(spec)
+    config.pluginmanager.register(outcome, "conformance-outcome")
     if hasattr(config, "workerinput"):
         _execute(config, options, {}, Selection())
     elif _is_isolated(config, options):
@@ -79,7 +81,7 @@ def _supervise(config: pytest.Config, options: Options) -> None:
         raise UsageError("worker processes need the plug-in pytest-xdist; without it, run with --no-isolate")
     if config.getoption("usepdb", False):
         raise UsageError("--pdb needs the tests in this process: add --no-isolate")
-    from conformance.isolation.control import Controller
+    from conformance.isolation.controller import Controller
 
     cases: dict[str, Case] = {}
     selection = Selection()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
 from reports.detection import Detection
 from reports.model import Absence, Cell, Column, Counts, Finding, Report
@@ -61,7 +61,7 @@ def _lines(report: Report) -> Iterator[str]:
 def _column(column: Column) -> Iterator[str]:
     claim = column.claim
     yield from ("", f"## {_text(column.label)}", "")
-    yield f"**{claim.symbol} {_text(claim.headline)}** {_text(claim.detail)}"
+    yield f"**{column.standing.symbol} {_text(claim.headline)}** {_text(claim.detail)}"
     yield from ("", f"- Scored requirements: {_counts(column.scored)}", f"- Tests: {_counts(column.tests)}", "")
     yield from _table(("What", "Value"), ((_text(name), _text(value)) for name, value in column.facts))
     for heading, items in (("Declared capabilities", column.capabilities), ("Environment", column.environment)):

@@ -1,6 +1,6 @@
 """What a report shows, computed once from the records, so that every page says the same.
 
-Nothing is judged or counted here: verdicts and counts are `conformance.records.record.Record.assessment`'s.
+Nothing is judged or counted here: that is what a record's `assessment` and `claim` are for.
 """
 
 from __future__ import annotations
@@ -9,12 +9,25 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from conformance.records.record import Record, TestResult
-from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.records.claim import Claim
+from conformance.records.record import Record
+from conformance.records.result import TestResult
+from conformance.records.verdicts import Verdict
 from reports.detection import Detection, detection
-from reports.words import NOT_APPLICABLE, RECORDED, UNKNOWN, UNTESTABLE, VERDICTS, WORDS, Word, seconds
+from reports.words import (
+    NOT_APPLICABLE,
+    RECORDED,
+    STANDINGS,
+    UNKNOWN,
+    UNTESTABLE,
+    VERDICTS,
+    WORDS,
+    Standing,
+    Word,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Requirement
@@ -25,22 +38,14 @@ Counts = tuple[tuple[Word, int], ...]
 
 
 @dataclass(frozen=True)
-class Claim:
-    """The verdict of a run in words."""
-
-    kind: Literal["holds", "fails", "incomplete"]
-    symbol: str
-    headline: str
-    detail: str
-
-
-@dataclass(frozen=True)
 class Column:
     """One record: an implementation and its run.
 
     Attributes:
         label: the implementation's name, made unique among the columns.
         anchor: an HTML id for it.
+        claim: what may be said after its run.
+        standing: how that looks.
         facts: what was run on what, as names and values.
         capabilities: each declared or asked-for capability and what is declared of it.
         scored: how many scored requirements have each verdict.
@@ -50,6 +55,7 @@ class Column:
     label: str
     anchor: str
     claim: Claim
+    standing: Standing
     facts: Pairs
     capabilities: Pairs
     environment: Pairs
@@ -223,7 +229,8 @@ def _column(record: Record, label: str, anchors: _Anchors) -> Column:
     return Column(
         label=label,
         anchor=anchors.make("run", label),
-        claim=_claim(record),
+        claim=record.claim,
+        standing=STANDINGS[record.claim.verdict],
         facts=tuple(facts),
         capabilities=tuple(
             (name, ("yes" if header.capabilities[name] else "no") if name in header.capabilities else "unstated")
@@ -238,53 +245,6 @@ def _column(record: Record, label: str, anchors: _Anchors) -> Column:
 def _counts(items: Iterable[tuple[Verdict, int]]) -> Counts:
     given = dict(items)
     return tuple((word, given[verdict]) for verdict, word in VERDICTS.items() if verdict in given)
-
-
-def _claim(record: Record) -> Claim:
-    assessment, header = record.assessment, record.header
-    scored, total = assessment.scored, sum(assessment.scored.values())
-    unmet = sum(count for verdict, count in scored.items() if verdict.rejects)
-    asked = f"{_number(total, 'scored requirement')} of revision {header.revision} for the {header.dialect} dialect"
-    if not record.complete:
-        so_far = f" Until then, {_number(unmet, 'requirement')} had not been met." if unmet else ""
-        return Claim("incomplete", "?", "Incomplete record: no claim.", _where_it_ended(record) + so_far)
-    if assessment.verdict is RunVerdict.FAIL:
-        detail = f"{unmet} of {asked} {'is' if unmet == 1 else 'are'} not met." if unmet else "A test crashed or hung."
-        return Claim("fails", "✗", "The claim does not hold.", detail)
-    if assessment.verdict is RunVerdict.ERROR:
-        broken = _number(assessment.tests.get(Verdict.ERROR, 0), "test")
-        return Claim("incomplete", "!", "No claim: the kit failed.", f"{broken} could not be carried out.")
-    if assessment.verdict is RunVerdict.INCOMPLETE:
-        why = "Something planned did not run or was skipped."
-        return Claim("incomplete", "?", "No claim: the run is incomplete.", why)
-    if assessment.verdict is RunVerdict.PARTIAL:
-        left = _number(scored.get(Verdict.NOT_RUN, 0), "scored requirement")
-        why = f"What was run passed; {left} stayed undecided."
-        return Claim("incomplete", "?", "No claim: only a part was run.", why)
-    apart = [
-        f"{scored[verdict]} {word}"
-        for verdict, word in ((Verdict.WAIVED, "waived"), (Verdict.UNSUPPORTED, "behind a feature declared absent"))
-        if verdict in scored
-    ]
-    return Claim("holds", "✓", "The claim holds.", f"All {asked} are met" + _apart_from(apart) + ".")
-
-
-def _where_it_ended(record: Record) -> str:
-    if record.footer is not None:
-        return "The run ended before every planned test had a result."
-    if record.died_in is not None:
-        return f"The run died in {record.died_in}."
-    if record.started:
-        return f"The record ends after {record.started[-1]}, before the run said that it was over."
-    return "The record ends before the first test."
-
-
-def _apart_from(exceptions: Sequence[str]) -> str:
-    return ", apart from " + " and ".join(exceptions) if exceptions else ""
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _plain(value: object) -> str:
@@ -373,7 +333,7 @@ def _cell(entry: Requirement, column: Column, record: Record, finding: Finding |
         return Cell(column, UNKNOWN)
     if entry.level == "may" and verdict in (Verdict.PASS, Verdict.FAIL):
         return Cell(column, RECORDED)
-    note = _reason(entry, record, verdict) if verdict in (Verdict.WAIVED, Verdict.SKIPPED) else ""
+    note = _reason(entry, record, verdict) if verdict is Verdict.SKIPPED else ""
     return Cell(column, VERDICTS[verdict], note, finding)
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-from conformance.records.verdicts import Verdict
+from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.selfcheck.outcomes import Outcome
 
 Tone = Literal["pass", "bad", "odd", "calm"]
@@ -29,7 +29,6 @@ VERDICTS: dict[Verdict, Word] = {
     Verdict.ERROR: Word("error", "!", "kit error", "odd"),
     Verdict.NOT_RUN: Word("not_run", "?", "not run", "odd"),
     Verdict.SKIPPED: Word("skipped", "»", "skipped", "odd"),
-    Verdict.WAIVED: Word("waived", "~", "waived", "odd"),
     Verdict.UNSUPPORTED: Word("unsupported", "∅", "unsupported", "calm"),
     Verdict.PASS: Word("pass", "✓", "pass", "pass"),
 }
@@ -40,6 +39,23 @@ UNKNOWN = Word("unknown", "·", "not in this suite", "calm")
 
 #: Worst first: the order of counts, bars and filters.
 WORDS: tuple[Word, ...] = (*VERDICTS.values(), RECORDED, UNTESTABLE, NOT_APPLICABLE, UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a page shows what a run comes to: the style of the box, and a symbol beside its colour."""
+
+    style: Literal["holds", "fails", "incomplete"]
+    symbol: str
+
+
+STANDINGS: dict[RunVerdict, Standing] = {
+    RunVerdict.PASS: Standing("holds", "✓"),
+    RunVerdict.FAIL: Standing("fails", "✗"),
+    RunVerdict.PARTIAL: Standing("incomplete", "?"),
+    RunVerdict.INCOMPLETE: Standing("incomplete", "?"),
+    RunVerdict.ERROR: Standing("incomplete", "!"),
+}
 
 #: What a self-check made of a fault or a variant.
 OUTCOMES: dict[Outcome, Word] = {

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.records.merge import merge
-from conformance.records.summary import RunSummary, verdict_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -24,5 +23,5 @@ def add(commands: Commands) -> None:
 def _merge(given: argparse.Namespace) -> int:
     record = merge(given.records, given.output)
     print(f"record:  {record.path}")
-    print(f"verdict: {verdict_line(RunSummary.of(record))}")
+    print(f"verdict: {record.claim.line}")
     return record.assessment.verdict.exit_status

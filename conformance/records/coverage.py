@@ -51,8 +51,8 @@ class Coverage:
 
 
 def decides(verdict: Verdict) -> bool:
-    """Whether a requirement with this verdict was put to the implementation and answered, by a waived failure too."""
-    return verdict is Verdict.PASS or verdict is Verdict.WAIVED or verdict.rejects
+    """Whether a requirement with this verdict was put to the implementation and answered."""
+    return verdict is Verdict.PASS or verdict.rejects
 
 
 def decided_requirements(records: Iterable[Record]) -> Mapping[str, set[str]]:

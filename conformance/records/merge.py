@@ -11,7 +11,6 @@ from conformance.errors import RecordError, UsageError
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
-from conformance.records.verdicts import Assessment, assess
 
 
 def merge(paths: Sequence[Path], output: Path) -> Record:
@@ -101,18 +100,34 @@ def _write(records: Sequence[Record], output: Path) -> Record:
         for result in record.results:
             writer.started(result.test)
             writer.result(result)
-    assessment = _assessment(header, records)
-    footer = Footer(
-        counts={verdict.value: count for verdict, count in assessment.tests.items()},
-        verdict=assessment.verdict.value,
+    merged = _merged(header, records, output)
+    assert merged.footer is not None
+    writer.footer(merged.footer)
+    writer.close()
+    return merged
+
+
+def _merged(header: Header, records: Sequence[Record], output: Path) -> Record:
+    results = tuple(result for record in records for result in record.results)
+    # Each shard was seen to be whole, so the run is; its counts and its verdict come from judging it.
+    ended = Footer(
+        counts={},
+        verdict="",
         complete=True,
-        exit_status=int(assessment.verdict.exit_status),
+        exit_status=0,
         duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
     )
-    writer.footer(footer)
-    writer.close()
-    results = tuple(result for record in records for result in record.results)
-    return Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
+    run = Record(output, header, results, tuple(result.test for result in results), ended, truncated=False)
+    assessment = run.assessment
+    return replace(
+        run,
+        footer=replace(
+            ended,
+            counts={verdict.value: count for verdict, count in assessment.tests.items()},
+            verdict=assessment.verdict.value,
+            exit_status=int(assessment.verdict.exit_status),
+        ),
+    )
 
 
 def _header(records: Sequence[Record]) -> Header:
@@ -122,16 +137,4 @@ def _header(records: Sequence[Record]) -> Header:
         options={name: value for name, value in first.options.items() if name != "shard"},
         planned={test: ids for record in records for test, ids in record.header.planned.items()},
         started_at=min(record.header.started_at for record in records),
-    )
-
-
-def _assessment(header: Header, records: Sequence[Record]) -> Assessment:
-    return assess(
-        header.requirements,
-        [result for record in records for result in record.results],
-        planned=header.planned,
-        dialect=header.dialect,
-        revision=header.revision,
-        capabilities=header.capabilities,
-        narrowed=header.narrowed,
     )

@@ -7,78 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
 from conformance.errors import RecordError, one_line
-from conformance.records.verdicts import Assessment, Verdict, assess
+from conformance.records.claim import Claim, claim
+from conformance.records.result import TestResult
+from conformance.records.verdicts import Assessment, assess
 from conformance.requirements.registry import Requirement
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class TestResult:
-    """What became of one test.
-
-    Attributes:
-        test: ``suites/AREA/test_file.py::test_name[parameters]``, without the implementation's name.
-        requirements: the ids that it decides.
-        verdict: see `conformance.records.verdicts.Verdict`.
-        phase: where it was decided: ``setup``, ``call``, ``teardown``, or ``exit`` (of the test's process).
-        message: why, for a person; empty for a pass.
-        promise: what the document promises, when the test said it.
-        seen: what was seen instead, when the test said it.
-        left_behind: what could not be mended after the test, or ``None``.
-        frames: the innermost frames inside the implementation, ``file:line in function``, outermost first.
-        duration_s: seconds from set-up to the end of the call.
-        observations: what the test noted of things that the documents leave open.
-        warnings: the distinct warnings of the test, ``Category: message``.
-        command: runs just this test again.
-        reproducer: a script that shows the failure without the kit, or ``None``.
-        ending: of a test that its process did not survive: how the process ended, and what it left to read.
-    """
-
-    __test__ = False  # pytest would otherwise take the name for a test class
-
-    test: str
-    requirements: tuple[str, ...]
-    verdict: Verdict
-    phase: str = "call"
-    message: str = ""
-    promise: str | None = None
-    seen: str | None = None
-    left_behind: str | None = None
-    frames: tuple[str, ...] = ()
-    duration_s: float = 0.0
-    observations: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    command: str = ""
-    ending: Mapping[str, Any] | None = None
-    reproducer: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON values."""
-        values = {name: getattr(self, name) for name in _RESULT_FIELDS}
-        values["verdict"] = self.verdict.value
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
-        """The inverse of `to_dict`; keys of later versions are passed over."""
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-            if name in _RESULT_FIELDS
-        }
-        given["verdict"] = Verdict(given["verdict"])
-        return cls(**given)
-
-
-#: Looked up once: a long run has as many results as tests.
-_RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))
 
 
 @dataclass(frozen=True)
@@ -228,7 +168,31 @@ class Record:
             capabilities=self.header.capabilities,
             narrowed=self.narrowed,
             stopped=self.footer is not None and self.footer.stopped is not None,
+            ended=self.footer is not None,
         )
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What may be said of the implementation after this run."""
+        return claim(
+            self.assessment,
+            implementation=self.header.implementation,
+            dialect=self.header.dialect,
+            revision=self.header.revision,
+            ending=self._ending(),
+        )
+
+    def _ending(self) -> str:
+        """Where a run that was cut short ended, as a sentence; empty for one that came to its end."""
+        if self.complete:
+            return ""
+        if self.footer is not None:
+            return "The run ended before every planned test had a result."
+        if self.died_in is not None:
+            return f"The run died in {self.died_in}."
+        if self.started:
+            return f"The record ends after {self.started[-1]}, before the run said that it was over."
+        return "The record ends before the first test."
 
 
 class RecordWriter:
@@ -286,7 +250,13 @@ def read_record(path: Path | str) -> Record:
             with two results.
     """
     path = Path(path)
-    return _parse(path, _content(path))
+    record = _parse(path, _content(path))
+    try:
+        # Judging is what looks into the header's values, so a revision that is none shows here, with the file's name.
+        _ = record.assessment
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"{path} is no record: {one_line(error)}") from None
+    return record
 
 
 def read_unfinished(path: Path) -> tuple[Record | None, int]:

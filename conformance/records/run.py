@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conformance import __version__
 from conformance.errors import one_line
 from conformance.paths import suite_digest
-from conformance.records.record import Footer, Header, RecordWriter, TestResult
+from conformance.records.claim import claim
+from conformance.records.record import Footer, Header, RecordWriter
+from conformance.records.result import TestResult
 from conformance.records.resume import earlier_part, refuse_another_run
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Assessment, Verdict, assess
@@ -23,7 +25,6 @@ from conformance.records.verdicts import Assessment, Verdict, assess
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
     from conformance.requirements.registry import Registry
-    from conformance.session.cases import Selection
 
 #: Of a result that only the summary reads again.
 _REASON_LIMIT = 400
@@ -74,11 +75,20 @@ class Run:
     def begin(
         self,
         planned: Mapping[str, tuple[str, ...]],
-        selection: Selection,
         options: Mapping[str, Any],
         started_at: str,
+        *,
+        not_applicable: Iterable[str] = (),
+        narrowed: bool = False,
     ) -> None:
         """Write the header, or make sure that the one that is there says the same.
+
+        Args:
+            planned: the tests to run, each with the requirements that it decides.
+            options: those that change what the run decides.
+            started_at: UTC, ISO 8601.
+            not_applicable: the tests of other dialects or later revisions.
+            narrowed: whether the operator asked for a part of the suites only.
 
         Raises:
             RecordError: the record to go on with is of another run.
@@ -93,8 +103,8 @@ class Run:
             environment=self.subject.environment,
             options=options,
             planned=planned,
-            not_applicable=tuple(selection.not_applicable.get(self.subject.name, ())),
-            narrowed=selection.narrowed,
+            not_applicable=tuple(not_applicable),
+            narrowed=narrowed,
             requirements=tuple(self.registry.requirements.values()),
             kit_version=__version__,
             suite_digest=suite_digest(),
@@ -158,11 +168,10 @@ class Run:
             stopped=stopped is not None,
         )
 
-    def end(self, status: int, *, narrowed: bool, stopped: str | None) -> None:
+    def end(self, assessment: Assessment, status: int, stopped: str | None) -> None:
         """Write the footer, and close the record."""
         if self.writer is None:
             return
-        assessment = self.assess(narrowed=narrowed, stopped=stopped)
         self.writer.footer(
             Footer(
                 counts={verdict.value: count for verdict, count in assessment.tests.items()},
@@ -177,13 +186,15 @@ class Run:
 
     def summary(self, assessment: Assessment, not_applicable: int) -> RunSummary:
         """What the terminal shows."""
+        subject = self.subject
         return RunSummary(
-            implementation=self.subject.name,
-            dialect=self.subject.dialect,
-            revision=self.subject.revision,
+            claim=claim(assessment, implementation=subject.name, dialect=subject.dialect, revision=subject.revision),
             assessment=assessment,
             results=tuple(self.troubles.values()),
             requirements=self.registry.requirements,
-            not_applicable=not_applicable,
+            left_out=f"{not_applicable} tests do not apply to the dialect {subject.dialect} and the revision "
+            f"{subject.revision}"
+            if not_applicable
+            else "",
             record=None if self.writer is None else self.writer.path,
         )

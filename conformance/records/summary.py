@@ -9,8 +9,9 @@ from pathlib import Path
 from tabulate import tabulate
 
 from conformance.errors import one_line
-from conformance.records.record import Record, TestResult
-from conformance.records.verdicts import Assessment, RunVerdict, Verdict
+from conformance.records.claim import Claim
+from conformance.records.result import TestResult
+from conformance.records.verdicts import Assessment, Verdict
 from conformance.requirements.registry import Requirement
 
 _REASON_WIDTH = 90
@@ -22,38 +23,20 @@ class RunSummary:
     """What the summary of one run shows.
 
     Attributes:
-        implementation: its name.
-        dialect: of the implementation.
-        revision: the release that it claims.
+        claim: what the run comes to.
         assessment: the run, judged.
         results: of its tests.
         requirements: by id.
-        not_applicable: how many tests were left out for dialect or revision.
+        left_out: what was left out for dialect or revision, as a sentence; empty when nothing was.
         record: where the record is, if there is one.
     """
 
-    implementation: str
-    dialect: str
-    revision: str
+    claim: Claim
     assessment: Assessment
     results: Sequence[TestResult]
     requirements: Mapping[str, Requirement]
-    not_applicable: int
+    left_out: str
     record: Path | None
-
-    @classmethod
-    def of(cls, record: Record) -> RunSummary:
-        """The summary of a run that was recorded."""
-        return cls(
-            implementation=record.header.implementation,
-            dialect=record.header.dialect,
-            revision=record.header.revision,
-            assessment=record.assessment,
-            results=record.results,
-            requirements={entry.id: entry for entry in record.header.requirements},
-            not_applicable=len(record.not_applicable),
-            record=record.path,
-        )
 
 
 def render(summary: RunSummary) -> str:
@@ -63,28 +46,8 @@ def render(summary: RunSummary) -> str:
     if troubles:
         parts.append(troubles)
     parts += _remarks(summary)
-    parts.append(verdict_line(summary))
+    parts.append(summary.claim.line)
     return "\n\n".join(part for part in parts if part)
-
-
-def verdict_line(summary: RunSummary) -> str:
-    """One sentence that says what the run comes to."""
-    assessment = summary.assessment
-    met = sum(assessment.scored.get(verdict, 0) for verdict in (Verdict.PASS, Verdict.WAIVED))
-    absent = assessment.scored.get(Verdict.UNSUPPORTED, 0)
-    owed = sum(assessment.scored.values()) - absent
-    why = {
-        RunVerdict.PASS: "",
-        RunVerdict.PARTIAL: "; only a part of the suites was selected, so no claim can rest on this run",
-        RunVerdict.INCOMPLETE: "; tests were skipped or not run",
-        RunVerdict.FAIL: "",
-        RunVerdict.ERROR: "; the kit or the adapter failed, so nothing can be said",
-    }[assessment.verdict]
-    behind = f" ({absent} more behind capabilities declared absent)" if absent else ""
-    return (
-        f"{assessment.verdict.value.upper()}: {summary.implementation} as {summary.dialect} {summary.revision}: "
-        f"{met} of {owed} scored requirements met{behind}{why}"
-    )
 
 
 def _counts(assessment: Assessment) -> str:
@@ -124,12 +87,7 @@ def _reason(result: TestResult) -> str:
 
 
 def _remarks(summary: RunSummary) -> list[str]:
-    lines = []
-    if summary.not_applicable:
-        lines.append(
-            f"{summary.not_applicable} tests do not apply to the dialect {summary.dialect} and the revision "
-            f"{summary.revision}"
-        )
+    lines = [summary.left_out] if summary.left_out else []
     if summary.record is not None:
         lines.append(f"record: {summary.record}")
     return ["\n".join(lines)] if lines else []

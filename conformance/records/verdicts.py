@@ -15,7 +15,6 @@ class Verdict(str, Enum):
     """What a run says of one test or one requirement; each member's place is its severity, mildest first."""
 
     PASS = "pass"  # noqa: S105 - a verdict, not a password
-    WAIVED = "waived"
     UNSUPPORTED = "unsupported"
     SKIPPED = "skipped"
     NOT_RUN = "not_run"
@@ -43,11 +42,11 @@ _SEVERITY = {verdict: place for place, verdict in enumerate(Verdict)}
 class RunVerdict(str, Enum):
     """What a run says of the implementation as a whole."""
 
-    #: Every scored requirement passed, is validly waived, or stands behind a capability declared absent.
+    #: Every scored requirement passed, or stands behind a capability declared absent.
     PASS = "pass"  # noqa: S105 - a verdict, not a password
     #: What was selected passed, but the selection leaves scored requirements undecided: no claim can rest on it.
     PARTIAL = "partial"
-    #: Something planned did not run, or was skipped.
+    #: Something planned did not run or was skipped, or the run did not come to its end.
     INCOMPLETE = "incomplete"
     #: A scored requirement was not met, or a test crashed or hung.
     FAIL = "fail"
@@ -113,6 +112,7 @@ def assess(
     capabilities: Mapping[str, bool],
     narrowed: bool = False,
     stopped: bool = False,
+    ended: bool = True,
 ) -> Assessment:
     """Judge a run.
 
@@ -125,6 +125,7 @@ def assess(
         capabilities: what it declares.
         narrowed: whether the operator asked for a part of the suites only.
         stopped: whether the kit could not go on.
+        ended: whether the run came to its end; a record without its footer did not.
 
     A test that was planned and has no result is `not_run`.  A requirement has the worst verdict of its tests, where
     tests behind an absent capability decide nothing as long as others remain.
@@ -156,7 +157,7 @@ def assess(
     verdicts = [verdict for _, verdict in outcomes]
     untried = {identity for identity in scored if identity not in by_requirement}
     return Assessment(
-        verdict=RunVerdict.ERROR if stopped else _judge(verdicts, scored, untried, narrowed=narrowed),
+        verdict=RunVerdict.ERROR if stopped else _judge(verdicts, scored, untried, narrowed=narrowed, ended=ended),
         tests=_count(verdicts),
         requirements=decided,
         scored=_count(scored.values()),
@@ -176,14 +177,14 @@ def _count(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
 
 
 def _judge(
-    tests: Collection[Verdict], scored: Mapping[str, Verdict], untried: set[str], *, narrowed: bool
+    tests: Collection[Verdict], scored: Mapping[str, Verdict], untried: set[str], *, narrowed: bool, ended: bool
 ) -> RunVerdict:
     if Verdict.ERROR in tests:
         return RunVerdict.ERROR
     # A crash or a hang is not left to the implementation by any document, so it counts whatever the level.
     if Verdict.CRASH in tests or Verdict.TIMEOUT in tests or any(verdict.rejects for verdict in scored.values()):
         return RunVerdict.FAIL
-    if not tests or Verdict.NOT_RUN in tests:
+    if not ended or not tests or Verdict.NOT_RUN in tests:
         return RunVerdict.INCOMPLETE
     tried = {identity: verdict for identity, verdict in scored.items() if identity not in untried}
     if Verdict.SKIPPED in tried.values():

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from conformance.errors import RecordError
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 
 
 def save(folder: Path, implementation: str, result: TestResult) -> Path:

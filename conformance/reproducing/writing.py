@@ -66,7 +66,7 @@ def write(
 def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str:
     lines = [f"Fails while {name} does not meet what is documented."]
     for entry in requirements:
-        lines += ["", *textwrap.wrap(f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}", 110)]
+        lines += ["", *textwrap.wrap(entry.headline, 110)]
         lines += [f"    documented in {place}" for place in entry.documents]
     lines += ["", "As seen:", textwrap.indent(seen, "    "), "", "Exit status: 0 when nothing is wrong."]
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'

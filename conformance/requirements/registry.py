@@ -59,6 +59,11 @@ class Requirement:
     destructive: bool = False
 
     @property
+    def headline(self) -> str:
+        """Its id, standing and text, as failures and scripts quote it."""
+        return f"{self.id} ({self.level}, since {self.since}): {self.text}"
+
+    @property
     def scored(self) -> bool:
         """Whether an implementation is judged by it."""
         return self.level != "may" and self.untestable is None

@@ -8,19 +8,20 @@ import random
 import sys
 import warnings
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.adapter import Adapter
 from conformance.errors import RequirementError, UsageError, one_line
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case, Selection, case_of, is_narrowed, only, rerun_command
 from conformance.session.fixtures import OBSERVATIONS
 from conformance.session.health import Before, Health
-from conformance.session.judging import Judgement, after_teardown, judge, mend
+from conformance.session.judging import after_teardown, judge, recover
+from conformance.session.outcome import Outcome, attach
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Registry
@@ -32,16 +33,12 @@ _KEPT_WARNINGS = 20
 
 @dataclass
 class _Progress:
-    """One test as it runs."""
+    """One test as it runs: its result so far, and what is needed to complete it."""
 
-    judgement: Judgement = field(default_factory=Judgement)
-    duration_s: float = 0.0
-    left_behind: str | None = None
-    warnings: tuple[str, ...] = ()
+    result: TestResult
+    before: Before
     absent: str | None = None
-    before: Before | None = None
     unfit: str | None = None
-    reproducer: str | None = None
 
 
 _PROGRESS = pytest.StashKey[_Progress]()
@@ -147,8 +144,8 @@ class Executor:
         case = self.cases.get(item.nodeid)
         if case is None:
             return
-        progress = item.stash[_PROGRESS] = _Progress()
-        progress.before = self._health[case.implementation].before()
+        passed = TestResult(case.test, case.ids, Verdict.PASS, command=self._command(case))
+        progress = item.stash[_PROGRESS] = _Progress(passed, self._health[case.implementation].before())
         absent = case.absent_capability(self.adapters[case.implementation])
         if absent is not None:
             progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
@@ -171,23 +168,12 @@ class Executor:
             stack.enter_context(adapter.stream(stream))
             try:
                 outcome = yield
-            except BaseException:
-                progress.left_behind = self._left_behind(adapter, stream)
-                raise
-            progress.left_behind = self._left_behind(adapter, stream)
-        if progress.left_behind is not None:
-            pytest.fail(f"left behind: {progress.left_behind}", pytrace=False)
+            finally:
+                left_behind = _left_behind(adapter, stream)
+                progress.result = replace(progress.result, left_behind=left_behind)
+        if left_behind is not None:
+            pytest.fail(f"left behind: {left_behind}", pytrace=False)
         return outcome
-
-    def _left_behind(self, adapter: Adapter, stream: Any) -> str | None:
-        trouble = mend(adapter)
-        if trouble is None:
-            try:
-                if adapter.current_stream() != stream:
-                    trouble = "another stream was left current"
-            except Exception as error:  # asking must not hide what the test itself found
-                trouble = f"current_stream raised {one_line(error)}"
-        return trouble
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -199,21 +185,17 @@ class Executor:
         if case is None or progress is None:
             return report
         if call.when != "teardown":
-            progress.duration_s += call.duration
+            progress.result = replace(progress.result, duration_s=progress.result.duration_s + call.duration)
         if call.excinfo is not None:
-            self._judge(case, progress, call, report)
-            if progress.judgement.verdict is Verdict.FAIL:
-                progress.reproducer = self.reproducer(item, progress.judgement.message, call.excinfo.value)
+            progress.result = self._judged(case, progress, call)
+            self._show(case, progress.result, report)
+            if progress.result.verdict is Verdict.FAIL:
+                script = self.reproducer(item, progress.result.message, call.excinfo.value)
+                progress.result = replace(progress.result, reproducer=script)
         if call.when == "teardown":
-            self._look_after(case, progress, report)
-            result = self._result(case, progress, item)
-            # A report carries whatever attributes plug-ins give it, through pytest-xdist too.
-            vars(report)["conformance"] = {
-                "implementation": case.implementation,
-                "result": result.to_dict(),
-                "unfit": progress.unfit,
-            }
-            if progress.judgement.verdict.rejects:
+            self._complete(case, progress, report, item.stash.get(OBSERVATIONS, {}))
+            attach(report, Outcome(case.implementation, progress.result, progress.unfit))
+            if progress.result.verdict.rejects:
                 # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
                 call.excinfo = None
                 gc.collect()
@@ -221,77 +203,50 @@ class Executor:
             del item.stash[_PROGRESS]
         return report
 
-    def _look_after(self, case: Case, progress: _Progress, report: pytest.TestReport) -> None:
-        """Charge the test with what it left in the process."""
-        if progress.before is None:
-            return
+    def _judged(self, case: Case, progress: _Progress, call: pytest.CallInfo[None]) -> TestResult:
+        """The result after a phase that raised."""
+        assert call.excinfo is not None
+        result = progress.result
+        if progress.absent is not None:
+            return replace(result, verdict=Verdict.UNSUPPORTED, phase=call.when, message=progress.absent)
+        judged = judge(result, call.when, call.excinfo.value, case.implementation)
+        return after_teardown(result, judged) if call.when == "teardown" else judged
+
+    def _show(self, case: Case, result: TestResult, report: pytest.TestReport) -> None:
+        """Let pytest's report of a phase say what the result does."""
+        if report.outcome == "failed" and result.verdict.rejects and not case.scored:
+            # What is left to the implementation is recorded and never judged, so that -x must not stop at it either.
+            report.outcome = "passed"
+            vars(report)["conformance_status"] = "noted"
+        elif result.verdict in {Verdict.ERROR, Verdict.UNSUPPORTED}:
+            vars(report)["conformance_status"] = result.verdict.value
+        if report.outcome == "failed":
+            _explain(case, result, report)
+
+    def _complete(
+        self, case: Case, progress: _Progress, report: pytest.TestReport, observations: dict[str, Any]
+    ) -> None:
+        """Note what the test saw, and charge it with what it left in the process."""
+        seconds = round(progress.result.duration_s, 6)
+        result = progress.result = replace(progress.result, duration_s=seconds, observations=observations)
         finding = self._health[case.implementation].after(progress.before)
         if finding is None:
             return
         progress.unfit = finding.unfit
-        told = [progress.left_behind] if progress.left_behind is not None else []
-        progress.left_behind = "; ".join([*told, *(change for change in finding.changes if change not in told)])
-        message = f"left behind: {progress.left_behind}"
-        if progress.judgement.verdict.rejects or progress.judgement.verdict is Verdict.ERROR:
+        left_behind = "; ".join(dict.fromkeys(filter(None, [result.left_behind, *finding.changes])))
+        result = progress.result = replace(result, left_behind=left_behind)
+        if result.verdict.rejects or result.verdict is Verdict.ERROR:
             return
-        progress.judgement = Judgement(Verdict.FAIL, "teardown", message)
+        message = f"left behind: {left_behind}"
+        progress.result = replace(
+            result, verdict=Verdict.FAIL, phase="teardown", message=message, promise=None, seen=None, frames=()
+        )
         if case.scored:
             report.outcome = "failed"
             report.longrepr = message
-            self._explain(case, report)
+            _explain(case, result, report)
         else:
             vars(report)["conformance_status"] = "noted"
-
-    def _judge(self, case: Case, progress: _Progress, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-        if call.excinfo is None:
-            return
-        judgement = judge(call.when, call.excinfo.value, case.implementation)
-        if progress.absent is not None:
-            judgement = Judgement(Verdict.UNSUPPORTED, call.when, progress.absent)
-        elif call.when == "teardown":
-            judgement = after_teardown(progress.judgement, judgement)
-        progress.judgement = judgement
-        if report.outcome == "failed" and judgement.verdict.rejects and not case.scored:
-            # What is left to the implementation is recorded and never judged, so that -x must not stop at it either.
-            report.outcome = "passed"
-            vars(report)["conformance_status"] = "noted"
-        elif judgement.verdict in {Verdict.ERROR, Verdict.UNSUPPORTED}:
-            vars(report)["conformance_status"] = judgement.verdict.value
-        if report.outcome == "failed":
-            self._explain(case, report)
-
-    def _explain(self, case: Case, report: pytest.TestReport) -> None:
-        lines: list[str] = []
-        for entry in case.requirements:
-            lines += [f"{entry.id} ({entry.level}, since {entry.since}): {entry.text}"]
-            lines += [f"    documented in {place}" for place in entry.documents]
-        lines.append(f"run it again: {self._command(case)}")
-        text = "\n".join(lines)
-        add_section = getattr(report.longrepr, "addsection", None)
-        if add_section is not None:
-            add_section("what it decides", text)
-        else:
-            report.sections.append(("what it decides", text))
-
-    def _result(self, case: Case, progress: _Progress, item: pytest.Item) -> TestResult:
-        judged = progress.judgement
-        observations: dict[str, Any] = item.stash.get(OBSERVATIONS, {})
-        return TestResult(
-            test=case.test,
-            requirements=case.ids,
-            verdict=judged.verdict,
-            phase=judged.phase,
-            message=judged.message,
-            promise=judged.promise,
-            seen=judged.seen,
-            left_behind=progress.left_behind,
-            frames=judged.frames,
-            duration_s=round(progress.duration_s, 6),
-            observations=observations,
-            warnings=progress.warnings,
-            command=self._command(case),
-            reproducer=progress.reproducer,
-        )
 
     def reproducer(self, item: pytest.Item, seen: str, error: BaseException | None = None) -> str | None:
         """The script that shows a failure of `item` without the kit, if one can be written.
@@ -318,6 +273,31 @@ class Executor:
         return rerun_command(case, self.specs[case.implementation], self.options, self.config)
 
 
+def _left_behind(adapter: Adapter, stream: Any) -> str | None:
+    trouble = recover(adapter)
+    if trouble is None:
+        try:
+            if adapter.current_stream() != stream:
+                trouble = "another stream was left current"
+        except Exception as error:  # asking must not hide what the test itself found
+            trouble = f"current_stream raised {one_line(error)}"
+    return trouble
+
+
+def _explain(case: Case, result: TestResult, report: pytest.TestReport) -> None:
+    lines: list[str] = []
+    for entry in case.requirements:
+        lines += [entry.headline]
+        lines += [f"    documented in {place}" for place in entry.documents]
+    lines.append(f"run it again: {result.command}")
+    text = "\n".join(lines)
+    add_section = getattr(report.longrepr, "addsection", None)
+    if add_section is not None:
+        add_section("what it decides", text)
+    else:
+        report.sections.append(("what it decides", text))
+
+
 @contextlib.contextmanager
 def _warnings_noted(progress: _Progress) -> Iterator[None]:
     """Keep the distinct warnings of a test, and pass each on to pytest."""
@@ -326,6 +306,6 @@ def _warnings_noted(progress: _Progress) -> Iterator[None]:
             yield
         finally:
             distinct = dict.fromkeys(f"{entry.category.__name__}: {one_line(str(entry.message))}" for entry in caught)
-            progress.warnings = tuple(distinct)[:_KEPT_WARNINGS]
+            progress.result = replace(progress.result, warnings=tuple(distinct)[:_KEPT_WARNINGS])
     for entry in caught:
         warnings.showwarning(entry.message, entry.category, entry.filename, entry.lineno)

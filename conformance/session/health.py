@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import one_line
-from conformance.session.judging import mend
+from conformance.session.judging import recover
 from conformance.session.process_state import ProcessState
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Health:
         return Finding(tuple(changes), unfit) if changes else None
 
     def _trouble(self, before: Before) -> str | None:
-        return mend(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(before)
+        return recover(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(before)
 
     def _wrong_result(self) -> str | None:
         """A computation small enough to be free, checked."""

@@ -1,15 +1,16 @@
-"""From what happened to a test to its verdict."""
+"""From what happened to a test to its result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.errors import HarnessError, one_line
 from conformance.paths import KIT, SUITES
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.tracebacks import implementation_frames, missing_method
 
@@ -19,51 +20,30 @@ if TYPE_CHECKING:
 _MESSAGE_LIMIT = 4000
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict and its reason.
-
-    Attributes:
-        verdict: of the test so far.
-        phase: where it fell: ``setup``, ``call`` or ``teardown``.
-        message: why, for a person.
-        promise: what the document promises, when the test said it.
-        seen: what was seen instead, when the test said it.
-        frames: the innermost frames inside the implementation.
-    """
-
-    verdict: Verdict = Verdict.PASS
-    phase: str = "call"
-    message: str = ""
-    promise: str | None = None
-    seen: str | None = None
-    frames: tuple[str, ...] = ()
-
-
-def judge(phase: str, error: BaseException, adapter_name: str) -> Judgement:
-    """The judgement on a test that raised `error` in `phase`."""
+def judge(result: TestResult, phase: str, error: BaseException, adapter_name: str) -> TestResult:
+    """`result` of a test that raised `error` in `phase`."""
     frames = implementation_frames(error.__traceback__, (KIT, SUITES))
-    told = Judgement(Verdict.FAIL, phase, _message(error), frames=frames)
+    failure = replace(result, verdict=Verdict.FAIL, phase=phase, message=_message(error), frames=frames)
     if isinstance(error, pytest.skip.Exception):
-        return replace(told, verdict=Verdict.SKIPPED, message=str(error), frames=())
+        return replace(failure, verdict=Verdict.SKIPPED, message=str(error), frames=())
     for cause in _chain(error):
         missing = missing_method(cause)
         if missing is not None:
             message = f"the adapter {adapter_name!r} does not implement {missing}(), which this test needs"
-            return replace(told, verdict=Verdict.ERROR, message=message, frames=())
+            return replace(failure, verdict=Verdict.ERROR, message=message, frames=())
         if isinstance(cause, HarnessError):
-            return replace(told, verdict=Verdict.ERROR, message=str(cause), frames=())
+            return replace(failure, verdict=Verdict.ERROR, message=str(cause), frames=())
     promise, seen = getattr(error, "promise", None), getattr(error, "seen", None)
     if isinstance(promise, str) and isinstance(seen, str):
-        return replace(told, promise=promise, seen=seen)
+        return replace(failure, promise=promise, seen=seen)
     # Before and after the test proper only the kit's own code runs; what it does not expect is its own mistake.
     if phase != "call":
-        return replace(told, verdict=Verdict.ERROR)
-    return told
+        return replace(failure, verdict=Verdict.ERROR)
+    return failure
 
 
-def after_teardown(before: Judgement, late: Judgement) -> Judgement:
-    """The judgement on a test whose teardown failed too.
+def after_teardown(before: TestResult, late: TestResult) -> TestResult:
+    """The result of a test whose teardown failed too.
 
     A test that was rejected keeps its reason, since the teardown most often trips over what the test left.
     """
@@ -72,8 +52,8 @@ def after_teardown(before: Judgement, late: Judgement) -> Judgement:
     return late
 
 
-def mend(adapter: Adapter) -> str | None:
-    """Make the implementation ready for the next test; in words, what could not be mended."""
+def recover(adapter: Adapter) -> str | None:
+    """Make the implementation ready for the next test; in words, what could not be put right."""
     try:
         return adapter.recover()
     except Exception as error:  # whatever it is, the next test must start, and this one must tell

@@ -22,11 +22,10 @@ import _pytest.reports
 import _pytest.runner
 import pytest
 
-from conformance import errors
-from conformance.records import record, verdicts
-from conformance.records import run as books
+from conformance import errors, markers
+from conformance.records import claim, record, result, run, verdicts
 from conformance.requirements import registry
-from conformance.session import judging
+from conformance.session import judging, outcome
 
 #: Code that decides what becomes of a test.  A test that replaces a part of it could decide for itself.
 _JUDGES: tuple[ModuleType | type, ...] = (
@@ -40,11 +39,15 @@ _JUDGES: tuple[ModuleType | type, ...] = (
     pytest.Item,
     pytest.Session,
     pytest.TestReport,
-    books,
+    claim,
     errors,
     judging,
+    markers,
+    outcome,
     record,
     registry,
+    result,
+    run,
     verdicts,
 )
 

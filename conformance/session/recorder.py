@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.errors import ExitStatus, RecordError
-from conformance.records.record import TestResult
 from conformance.records.run import Run
 from conformance.records.summary import render
 from conformance.records.verdicts import Assessment
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.options import record_paths
+from conformance.session.outcome import outcome_of
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
@@ -57,6 +57,8 @@ class Recorder:
         #: Why the kit could not go on.
         self.stopped: str | None = None
         self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        #: Each run judged, once, when the session is over.
+        self._assessments: dict[str, Assessment] = {}
         self._headed = False
         self._broken_files = False
         self._foreign_failures = False
@@ -94,7 +96,13 @@ class Recorder:
         for case in listed:
             planned[case.implementation][case.test] = case.ids
         for name, run in self.runs.items():
-            run.begin(planned[name], self.selection, self._options(), self.started_at)
+            run.begin(
+                planned[name],
+                self._options(),
+                self.started_at,
+                not_applicable=self.selection.not_applicable.get(name, ()),
+                narrowed=self.selection.narrowed,
+            )
         self._headed = True
         return [case for case in listed if case.test not in self.runs[case.implementation].decided]
 
@@ -134,12 +142,11 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a test's result, which comes with its last phase."""
-        sent: dict[str, Any] | None = getattr(report, "conformance", None)
-        if sent is not None:
-            result = TestResult.from_dict(sent["result"])
-            self.runs[sent["implementation"]].ended(result)
-            if self.options.reproducers is not None and result.reproducer is not None:
-                save(Path(self.options.reproducers), sent["implementation"], result)
+        outcome = outcome_of(report)
+        if outcome is not None:
+            self.runs[outcome.implementation].ended(outcome.result)
+            if self.options.reproducers is not None and outcome.result.reproducer is not None:
+                save(Path(self.options.reproducers), outcome.implementation, outcome.result)
         elif report.failed and report.nodeid not in self.cases:
             self._foreign_failures = True
 
@@ -166,12 +173,14 @@ class Recorder:
         """Set the exit status, and end the records."""
         if self.config.option.collectonly:
             return
+        if self._headed:
+            self._assessments = {
+                name: run.assess(narrowed=self._narrowed, stopped=self.stopped) for name, run in self.runs.items()
+            }
         status = self._exit_status(exitstatus)
         session.exitstatus = status
-        if not self._headed:
-            return
-        for run in self.runs.values():
-            run.end(status, narrowed=self._narrowed, stopped=self.stopped)
+        for name, assessment in self._assessments.items():
+            self.runs[name].end(assessment, status, self.stopped)
 
     @property
     def _narrowed(self) -> bool:
@@ -184,13 +193,10 @@ class Recorder:
             return ExitStatus.USAGE
         if given not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
             return given
-        statuses = [self._assess(run).verdict.exit_status for run in self.runs.values()]
+        statuses = [assessment.verdict.exit_status for assessment in self._assessments.values()]
         if self._foreign_failures:
             statuses.append(ExitStatus.NOT_CONFORMING)
-        return max(statuses, key=_GRAVITY.index)
-
-    def _assess(self, run: Run) -> Assessment:
-        return run.assess(narrowed=self._narrowed, stopped=self.stopped)
+        return max(statuses, key=_GRAVITY.index, default=ExitStatus.NOT_CONFORMING)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what the runs come to."""
@@ -199,6 +205,6 @@ class Recorder:
         for name, run in self.runs.items():
             terminalreporter.section(f"conformance of {name}")
             not_applicable = len(self.selection.not_applicable.get(name, ()))
-            terminalreporter.write_line(render(run.summary(self._assess(run), not_applicable)))
+            terminalreporter.write_line(render(run.summary(self._assessments[name], not_applicable)))
         if self.stopped is not None:
             terminalreporter.write_line(f"\nSTOPPED: {self.stopped}")

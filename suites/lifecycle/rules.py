@@ -7,9 +7,9 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from conformance.adapter import Adapter
 from conformance.property_tests import Examples
-from suites.failed_capture.programs import caught
 from suites.lifecycle.machine import ANY, STREAMS, Machine
 from suites.lifecycle.model import Graph, Pool, State
+from suites.support.outcomes import caught
 
 HOLDING = (State.TEMPLATE, State.KEPT, State.READY)
 #: How a graph's raw handles are read.

@@ -14,7 +14,8 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.cli import main
 from conformance.records.coverage import cover
-from conformance.records.record import Record, RecordWriter, TestResult, read_record
+from conformance.records.record import Record, RecordWriter, read_record
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.page import markdown
 from conformance.requirements.registry import Registry, load_registry
@@ -57,7 +58,7 @@ def recorded(tmp_path: Path, registry: Registry) -> Recorded:
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_only_an_answer_decides(recorded: Recorded, verdict: Verdict) -> None:
-    answers = {Verdict.PASS, Verdict.FAIL, Verdict.WAIVED, Verdict.TIMEOUT, Verdict.CRASH}
+    answers = {Verdict.PASS, Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
     *_, whole = cover(PAGE, [recorded({"alpha.two": verdict})])
     assert whole.decided == ((ONE, TWO) if verdict in answers else ())
     assert whole.untestable == (BETA,)
@@ -198,9 +199,7 @@ def test_the_page_has_everything(registry: Registry) -> None:
 def sources(monkeypatch: pytest.MonkeyPatch, page: None, registry: Registry) -> None:
     """The command knows one page and two areas, and the suites are not collected."""
     monkeypatch.setattr("conformance.cli.requirements.load_registry", lambda: registry)
-    monkeypatch.setattr(
-        "conformance.requirements.deciding_tests.tests_by_requirement", lambda: {"alpha.one": ("a::b",)}
-    )
+    monkeypatch.setattr("conformance.session.deciding_tests.tests_by_requirement", lambda: {"alpha.one": ("a::b",)})
 
 
 def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +217,7 @@ def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.C
 
 def test_the_suites_are_collected_without_an_implementation(tmp_path: Path) -> None:
     code = """
-        from conformance.requirements.deciding_tests import tests_by_requirement
+        from conformance.session.deciding_tests import tests_by_requirement
         found = tests_by_requirement()
         assert all(test.startswith("suites/") and "[" not in test for tests in found.values() for test in tests)
         print(*found["signatures.construction"])

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.errors import RecordError
-from conformance.records.record import Footer, Header, RecordWriter, TestResult, read_record
+from conformance.records.record import Footer, Header, RecordWriter, read_record
+from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.registry import Requirement
 from conformance.session.options import record_paths

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.records.record import TestResult
-from conformance.records.summary import RunSummary, render, verdict_line
+from conformance.records.claim import claim
+from conformance.records.result import TestResult
+from conformance.records.summary import RunSummary, render
 from conformance.records.verdicts import Verdict, assess
 from conformance.requirements.registry import Requirement
 
 
 def _summary(results: list[TestResult], entries: list[Requirement], **capabilities: bool) -> RunSummary:
+    assessment = assess(entries, results, planned={}, dialect="cuda", revision="2.13", capabilities=capabilities)
     return RunSummary(
-        implementation="fake",
-        dialect="cuda",
-        revision="2.13",
-        assessment=assess(entries, results, planned={}, dialect="cuda", revision="2.13", capabilities=capabilities),
+        claim=claim(assessment, implementation="fake", dialect="cuda", revision="2.13"),
+        assessment=assessment,
         results=results,
         requirements={entry.id: entry for entry in entries},
-        not_applicable=0,
+        left_out="",
         record=Path("run.jsonl"),
     )
 
@@ -40,7 +40,7 @@ def test_a_pass_is_short() -> None:
 
 def test_absent_capabilities_are_told_apart_from_what_is_met() -> None:
     entries = [_entry("a.b"), _entry("a.c", capability="pools")]
-    line = verdict_line(_summary([TestResult("t", ("a.b",), Verdict.PASS)], entries, pools=False))
+    line = _summary([TestResult("t", ("a.b",), Verdict.PASS)], entries, pools=False).claim.line
     assert line == (
         "PASS: fake as cuda 2.13: 1 of 1 scored requirements met (1 more behind capabilities declared absent)"
     )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.errors import ExitStatus
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Assessment, RunVerdict, Verdict, assess
 from conformance.requirements.registry import Requirement
 
@@ -32,7 +32,6 @@ def _assess(
     ("verdict", "run", "status"),
     [
         (Verdict.PASS, RunVerdict.PASS, ExitStatus.CONFORMING),
-        (Verdict.WAIVED, RunVerdict.PASS, ExitStatus.CONFORMING),
         (Verdict.UNSUPPORTED, RunVerdict.PASS, ExitStatus.CONFORMING),
         (Verdict.SKIPPED, RunVerdict.INCOMPLETE, ExitStatus.NOT_CONFORMING),
         (Verdict.NOT_RUN, RunVerdict.INCOMPLETE, ExitStatus.NOT_CONFORMING),
@@ -74,7 +73,6 @@ def test_what_is_left_open_is_judged_only_for_crashes(verdict: Verdict, run: Run
         ([Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT], Verdict.CRASH),
         ([Verdict.PASS, Verdict.UNSUPPORTED], Verdict.PASS),
         ([Verdict.UNSUPPORTED, Verdict.UNSUPPORTED], Verdict.UNSUPPORTED),
-        ([Verdict.WAIVED, Verdict.PASS], Verdict.WAIVED),
         ([Verdict.SKIPPED, Verdict.FAIL], Verdict.FAIL),
     ],
 )
@@ -122,5 +120,5 @@ def test_a_pass_means_that_nothing_scored_is_worse_than_unsupported(
 ) -> None:
     assessment = _assess(*outcomes)
     if assessment.verdict is RunVerdict.PASS:
-        assert set(assessment.scored) <= {Verdict.PASS, Verdict.WAIVED, Verdict.UNSUPPORTED}
+        assert set(assessment.scored) <= {Verdict.PASS, Verdict.UNSUPPORTED}
     assert sum(assessment.tests.values()) == len(outcomes)

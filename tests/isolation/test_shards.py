@@ -14,13 +14,13 @@ import pytest
 from conformance.cli import main
 from conformance.errors import RecordError, UsageError
 from conformance.records.merge import merge
-from conformance.records.record import Record, TestResult, read_record
+from conformance.records.record import Record, read_record
+from conformance.records.result import TestResult
 from conformance.records.run import Run
 from conformance.records.shards import Shard, home_of
 from conformance.records.subject import Subject
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Area, Registry, Requirement
-from conformance.session.cases import Selection
 from tests.isolation.conftest import session
 
 REGISTRY = Registry([Area("area", "An area", (Requirement("area.one", "area", "must", "One.", ("a page",), "2.8"),))])
@@ -31,13 +31,13 @@ TESTS = [f"suites/area/test_{number % 7}.py::test_it[{number}]" for number in ra
 def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = SUBJECT, *, end: bool = True) -> Path:
     run = Run(subject, REGISTRY, path)
     options: dict[str, Any] = {} if shard is None else {"shard": shard}
-    run.begin(dict.fromkeys(tests, ("area.one",)), Selection(), options, "2026-01-01T00:00:00+00:00")
+    run.begin(dict.fromkeys(tests, ("area.one",)), options, "2026-01-01T00:00:00+00:00")
     for number, test in enumerate(tests):
         run.started(test)
         verdict = Verdict.FAIL if number % 10 == 9 else Verdict.PASS
         run.ended(TestResult(test, ("area.one",), verdict, duration_s=0.001, command=f"pytest '{test}'"))
     if end:
-        run.end(0, narrowed=shard is not None, stopped=None)
+        run.end(run.assess(narrowed=shard is not None, stopped=None), 0, None)
     elif run.writer is not None:
         run.writer.close()
     return path
@@ -173,7 +173,7 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
     tests = [f"suites/area/test_{number % 97}.py::test_it[{number}]" for number in range(100_000)]
     planned = dict.fromkeys(tests, ("area.one",))
     run = Run(SUBJECT, REGISTRY, tmp_path / "run.jsonl")
-    run.begin(planned, Selection(), {}, "2026-01-01T00:00:00+00:00")
+    run.begin(planned, {}, "2026-01-01T00:00:00+00:00")
     sizes = []
     for number, test in enumerate(tests):
         run.started(test)
@@ -181,7 +181,7 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
         run.ended(TestResult(test, ("area.one",), Verdict.PASS, observations=observed, command="x" * 200))
         if number in {20_000, 99_999}:
             sizes.append(_resident_bytes())
-    run.end(0, narrowed=False, stopped=None)
+    run.end(run.assess(narrowed=False, stopped=None), 0, None)
     # What is kept of a test that passed is its name's place and its verdict: here less than 16 MiB of 80,000.
     assert sizes[1] - sizes[0] < 16 << 20, sizes
     paths = _shards(tmp_path, 10, tests)

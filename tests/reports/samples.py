@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.records.record import Footer, Header, Record, RecordWriter, TestResult, read_record
+from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 
@@ -29,7 +30,7 @@ REQUIREMENTS = (
     Requirement("replay.order", "replay", "may", "The order of unrelated nodes is open.", ("CUDA: graphs",), "1.10"),
     Requirement("replay.thermal", "replay", "must", "Stays cool.", ("x",), "1.10", untestable="no thermometer"),
     Requirement("modes.relaxed", "modes", "must", "relaxed allows it.", ("y",), "1.10", capability="capture_modes"),
-    Requirement("modes.waived", "modes", "must", "A known failure.", ("y",), "1.10"),
+    Requirement("modes.strict", "modes", "must", "strict refuses it.", ("y",), "1.10"),
     Requirement("modes.xpu", "modes", "must", "Only in the xpu dialect.", ("z",), "2.11", dialects=("xpu",)),
 )
 
@@ -44,14 +45,14 @@ def result(name: str, requirement: str | Sequence[str], verdict: Verdict = PASS,
     return TestResult(test, ids, verdict, duration_s=0.25, **more)
 
 
-#: Every scored requirement is met, waived or declared absent.
+#: Every scored requirement is met or declared absent.
 GOOD = (
     result("keep.py::test_outlives", "keep-graph.template-outlives-capture-end"),
     result("replay.py::test_now", "replay.reads-now"),
     result("replay.py::test_twice", "replay.twice"),
     result("replay.py::test_order", "replay.order", observations={"order": ["b", "a"]}),
     result("modes.py::test_relaxed", "modes.relaxed", Verdict.UNSUPPORTED, message="declared absent"),
-    result("modes.py::test_waived", "modes.waived", Verdict.WAIVED, message="known until 2030-01-01"),
+    result("modes.py::test_strict", "modes.strict"),
 )
 
 #: The same, with a failure and a crash.

@@ -73,7 +73,7 @@ def pages(tmp_path: Path) -> Callable[[Table], tuple[Page, str]]:
     def make(table: Table) -> tuple[Page, str]:
         file = tmp_path / "table.json"
         file.write_text(json.dumps(table.to_dict()), encoding="utf-8")
-        html, markdown = write([sample(tmp_path / "good.jsonl").path], tmp_path / "out", file)
+        html, markdown = write([sample(tmp_path / "good.jsonl")], tmp_path / "out", file)
         return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
 
     return make
@@ -109,7 +109,7 @@ def test_is_shown(pages: Callable[[Table], tuple[Page, str]]) -> None:
 
 
 def test_is_left_out_when_there_is_none(tmp_path: Path) -> None:
-    html, markdown = write([sample(tmp_path / "good.jsonl").path], tmp_path / "out")
+    html, markdown = write([sample(tmp_path / "good.jsonl")], tmp_path / "out")
     for path in (html, markdown):
         assert "What these suites detect" not in path.read_text(encoding="utf-8")
 
@@ -230,7 +230,7 @@ def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, content: str | 
     if content is not None:
         file.write_text(content, encoding="latin-1")
     with pytest.raises(RecordError) as caught:
-        write([sample(tmp_path / "good.jsonl").path], output, file)
+        write([sample(tmp_path / "good.jsonl")], output, file)
     assert "table.json" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not output.exists()

@@ -1,0 +1,71 @@
+"""What became of one test: the one vessel of a verdict, from the phase that decides it to the page that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from conformance.records.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """What became of one test.
+
+    Attributes:
+        test: ``suites/AREA/test_file.py::test_name[parameters]``, without the implementation's name.
+        requirements: the ids that it decides.
+        verdict: see `conformance.records.verdicts.Verdict`.
+        phase: where it was decided: ``setup``, ``call``, ``teardown``, or ``exit`` (of the test's process).
+        message: why, for a person; empty for a pass.
+        promise: what the document promises, when the test said it.
+        seen: what was seen instead, when the test said it.
+        left_behind: what could not be put right after the test, or ``None``.
+        frames: the innermost frames inside the implementation, ``file:line in function``, outermost first.
+        duration_s: seconds from set-up to the end of the call.
+        observations: what the test noted of things that the documents leave open.
+        warnings: the distinct warnings of the test, ``Category: message``.
+        command: runs just this test again.
+        reproducer: a script that shows the failure without the kit, or ``None``.
+        ending: of a test that its process did not survive: how the process ended, and what it left to read.
+    """
+
+    __test__ = False  # pytest would otherwise take the name for a test class
+
+    test: str
+    requirements: tuple[str, ...]
+    verdict: Verdict
+    phase: str = "call"
+    message: str = ""
+    promise: str | None = None
+    seen: str | None = None
+    left_behind: str | None = None
+    frames: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    observations: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    command: str = ""
+    ending: Mapping[str, Any] | None = None
+    reproducer: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        values = {name: getattr(self, name) for name in _RESULT_FIELDS}
+        values["verdict"] = self.verdict.value
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
+        """The inverse of `to_dict`; keys of later versions are passed over."""
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+            if name in _RESULT_FIELDS
+        }
+        given["verdict"] = Verdict(given["verdict"])
+        return cls(**given)
+
+
+#: Looked up once: a long run has as many results as tests.
+_RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))

@@ -1,0 +1,72 @@
+"""What the process that ran a test says of it: an attribute of pytest's report, plain values only between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from conformance.records.result import TestResult
+
+_ATTRIBUTE = "conformance"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One test's result, and whose it is.
+
+    Attributes:
+        implementation: the name of the one that was tested.
+        result: of the test.
+        unfit: why the process can run no other test, or ``None``.
+    """
+
+    implementation: str
+    result: TestResult
+    unfit: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as JSON values."""
+        return {"implementation": self.implementation, "result": self.result.to_dict(), "unfit": self.unfit}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Outcome:
+        """The inverse of `to_dict`."""
+        return cls(values["implementation"], TestResult.from_dict(values["result"]), values["unfit"])
+
+
+def attach(report: pytest.TestReport, outcome: Outcome) -> None:
+    """Let `report` carry `outcome`."""
+    vars(report)[_ATTRIBUTE] = outcome
+
+
+def outcome_of(report: pytest.TestReport | pytest.CollectReport) -> Outcome | None:
+    """The outcome that `report` carries; only the last one of a test's phases does."""
+    outcome: Outcome | None = vars(report).get(_ATTRIBUTE)
+    return outcome
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(
+    report: pytest.TestReport | pytest.CollectReport,
+) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+    """Send the outcome as plain values, where a worker process sends its reports."""
+    values = yield
+    outcome = outcome_of(report)
+    if values is not None and outcome is not None:
+        values[_ATTRIBUTE] = outcome.to_dict()
+    return values
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_from_serializable() -> Generator[
+    None, pytest.TestReport | pytest.CollectReport | None, pytest.TestReport | pytest.CollectReport | None
+]:
+    """Read it again, where the parent takes them in."""
+    report = yield
+    values = None if report is None else vars(report).get(_ATTRIBUTE)
+    if isinstance(report, pytest.TestReport) and isinstance(values, dict):
+        attach(report, Outcome.from_dict(values))
+    return report
