@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from hypothesis import settings
 from hypothesis.errors import Flaky
 
-from conformance.checks import NotConforming, fail
+from conformance.checks import NotConforming
 from conformance.errors import HarnessError
-from conformance.reproducing.script import Script
+from conformance.reproducing.script import ORDINARY, Script
 from conformance.reproducing.steps import attach
 from conformance.tracebacks import missing_method
 
@@ -29,20 +29,6 @@ def draw(times: float) -> None:
 def examples(count: int, *, steps: int = 50) -> settings:
     """Settings for `count` examples in conformance mode, of at most `steps` steps for a state machine."""
     return settings(max_examples=max(1, round(count * _times)), stateful_step_count=steps)
-
-
-#: Of calls that no other promise is made for.
-ORDINARY = "ordinary calls raise nothing"
-
-
-def as_promised(steps: Callable[[], None]) -> None:
-    """Take steps, as a script does; what they raise rejects the implementation."""
-    try:
-        steps()
-    except NotConforming:
-        raise
-    except Exception as error:
-        fail(ORDINARY, f"{type(error).__name__}: {error}")
 
 
 class _Enough(BaseException):

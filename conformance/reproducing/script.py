@@ -15,8 +15,21 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
+from conformance.checks import NotConforming, fail
 
 _INDENT = "    "
+#: Of calls that no other promise is made for.
+ORDINARY = "ordinary calls raise nothing"
+
+
+def as_promised(steps: Callable[[], None]) -> None:
+    """Take the steps of a script; what they raise rejects the implementation."""
+    try:
+        steps()
+    except NotConforming:
+        raise
+    except Exception as error:
+        fail(ORDINARY, f"{type(error).__name__}: {error}")
 
 
 class Script:

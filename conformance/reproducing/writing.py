@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from conformance import property_tests
 from conformance.reproducing.implementation import add_implementation
 from conformance.reproducing.inlining import Inlined
 from conformance.reproducing.preamble import Beginning, beginning
+from conformance.reproducing.script import as_promised
 from conformance.reproducing.steps import steps_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _of_steps(steps: str) -> tuple[Inlined, str]:
         # The script has the functions that the steps call, instead of importing them.
         if isinstance(node, ast.ImportFrom) and node.names[0].name in called:
             copied.add(str(node.module), node.names[0].name)
-    start = copied.add(property_tests.__name__, property_tests.as_promised.__name__)
+    start = copied.add(as_promised.__module__, as_promised.__name__)
     copied.write(f"def steps():\n{textwrap.indent(lines, '    ')}")
     return copied, f"{start}(steps)"
 
