@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import textwrap
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -43,7 +44,7 @@ class Script:
         self.impl = impl
         self._names: dict[str, Any] = {"impl": impl, "torch": torch}
         self._imports: dict[str, None] = {}
-        self._lines: list[str] = []
+        self._parts: list[tuple[int, str]] = []  # with the number of blocks around each
         self._blocks: list[contextlib.AbstractContextManager[Any]] = []
 
     def __getitem__(self, name: str) -> Any:
@@ -58,13 +59,13 @@ class Script:
 
     def do(self, *lines: str) -> None:
         """Write these lines, and run them."""
-        self._write(*lines)
-        code = _compiled("\n".join(lines), "exec")
-        exec(code, self._names)  # noqa: S102  # the text is the suites' own
+        text = "\n".join(lines)
+        self._parts.append((len(self._blocks), text))
+        exec(_compiled(text, "exec"), self._names)  # noqa: S102  # the text is the suites' own
 
     def enter(self, expression: str) -> None:
         """Write and enter a block, ``with expression:``; the lines that follow are inside."""
-        self._write(f"with {expression}:")
+        self._parts.append((len(self._blocks), f"with {expression}:"))
         block = eval(_compiled(expression, "eval"), self._names)  # noqa: S307  # likewise
         block.__enter__()  # it is left by another call
         self._blocks.append(block)
@@ -84,14 +85,10 @@ class Script:
 
     def text(self) -> str:
         """The script so far."""
-        last = self._lines[-1] if self._lines else ""
-        # A block that was entered last has no body yet.
-        missing = [last[: -len(last.lstrip())] + _INDENT + "pass"] if last.endswith(":") else []
-        return "\n".join([*self._imports, *self._lines, *missing])
-
-    def _write(self, *lines: str) -> None:
-        margin = _INDENT * len(self._blocks)
-        self._lines += [margin + line for text in lines for line in text.split("\n")]
+        parts = [textwrap.indent(text, _INDENT * depth) for depth, text in self._parts if text]
+        if parts and parts[-1].endswith(":"):  # a block that was entered last has no body yet
+            parts.append(_INDENT * (self._parts[-1][0] + 1) + "pass")
+        return "\n".join([*self._imports, *parts])
 
 
 @functools.lru_cache(maxsize=4096)  # examples are alike
