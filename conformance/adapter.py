@@ -1,4 +1,4 @@
-"""The adapter: what the kit must be told about an implementation before it can test it.
+"""The adapter: what the kit must know about an implementation before it can test it.
 
 `Adapter` is the whole contract between the suites and a backend.  Suites reach the implementation through it and
 through nothing else, so that a requirement is written once and decided for every documented shape of the class
@@ -56,10 +56,10 @@ class Adapter:
         needs_side_stream: whether a capture on the default stream is refused.
         visible_devices: the environment variable that limits a process to some of the devices, such as
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
-        script_words: Python expressions for scripts that reproduce a failure without the kit, where the usual ones do
-            not do: ``tensor`` (of ``data`` and ``dtype``), ``pinned``, ``read`` (of ``tensor``), ``setup`` (a context
-            manager around the script) and ``use`` (a statement that makes the device ready).  The device module is
-            called ``backend`` in them.
+        script_words: Python expressions for scripts that reproduce a failure without the kit, needed only where the
+            device differs from a usual one.  ``tensor`` makes a tensor of ``data`` and ``dtype``; ``pinned`` makes one
+            in pinned memory; ``read`` copies ``tensor`` to the host; ``setup`` is a context manager around the script;
+            ``use`` is a statement that makes the device ready.  They call the device module ``backend``.
         seed: for devices that make random choices; the same for the same test.
     """
 
@@ -78,16 +78,16 @@ class Adapter:
 
     def new_graph(self, keep_graph: bool | None = None, *, pool: Any = None, mode: str | None = None) -> Any:
         """Construct a graph.  `pool` and `mode` are remembered for dialects that take them when capture begins."""
-        keep: dict[str, Any] = {} if keep_graph is None else {"keep_graph": keep_graph}
+        settings: dict[str, Any] = {} if keep_graph is None else {"keep_graph": keep_graph}
         if self.dialect != "accelerator":
             if pool is not None or mode is not None:
                 raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
-            return self.graph_class(**keep)
+            return self.graph_class(**settings)
         if pool is not None:
-            keep["pool"] = pool
+            settings["pool"] = pool
         if mode is not None:
-            keep["capture_error_mode"] = mode
-        return self.graph_class(**keep)
+            settings["capture_error_mode"] = mode
+        return self.graph_class(**settings)
 
     def capture_begin(
         self, graph: Any, *, pool: Any = None, mode: str | None = None, liveness: bool | None = None
@@ -124,7 +124,7 @@ class Adapter:
         raise NotImplementedError
 
     def new_mem_pool(self) -> Any:
-        """A fresh ``MemPool`` object, which the CUDA page since 2.14 names beside tokens."""
+        """A fresh ``MemPool`` object, which the CUDA page names besides tokens since 2.14."""
         raise NotImplementedError
 
     def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
@@ -190,7 +190,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).to(self.device, copy=True)
 
     def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """A device tensor of `shape` in ordinary memory, every element `value`; of 32-bit floats unless told."""
+        """A device tensor of `shape` in ordinary memory, every element `value`; 32-bit floats by default."""
         import torch
 
         size = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -203,7 +203,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor's values on the host, a detached CPU copy.  Waits for the device, hence illegal in a capture."""
+        """The tensor's values on the host, a detached CPU copy.  Waits for the device: illegal in a capture."""
         self.synchronize()
         return tensor.detach().to("cpu", copy=True)
 
@@ -212,7 +212,7 @@ class Adapter:
         raise NotImplementedError
 
     def release_library_memory(self) -> None:
-        """Give back what libraries keep of the device's memory for themselves; called when no graph is alive."""
+        """Free the device memory that libraries keep for themselves; called when no graph is alive."""
 
     def memory_allocated(self) -> int:
         """Bytes of device memory that tensors occupy."""
@@ -264,7 +264,7 @@ class Adapter:
         """Make the implementation ready for the next test.
 
         Returns:
-            What is wrong and could not be mended, in words, or ``None`` when all is well.
+            What is wrong and could not be put right, in words, or ``None`` when all is well.
         """
         while self._unsafe_allocations():
             self.runtime.cudaFree(self._unsafe_allocations().pop())
@@ -357,20 +357,20 @@ class ModuleAdapter(Adapter):
         return bool(self.module.is_current_stream_capturing())
 
     def new_stream(self) -> Stream:
-        """A stream that nothing else uses: backends hand the few of a pool out in turn, those still in use as well."""
-        self._streams = _held_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
-        # What a capture that names no stream runs on; torch keeps it there, and so do those who took its class over.
-        taken = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
-        made = self.module.Stream()
+        """A stream that nothing else uses: backends take streams from a small pool in turn, even ones still in use."""
+        self._streams = _referenced_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
+        # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
+        streams_in_use = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
+        stream = self.module.Stream()
         for _ in range(_STREAMS_IN_A_POOL):
-            if made not in taken:
+            if stream not in streams_in_use:
                 break
-            made = self.module.Stream()
-        self._streams.append(made)
-        return made  # type: ignore[no-any-return]
+            stream = self.module.Stream()
+        self._streams.append(stream)
+        return stream  # type: ignore[no-any-return]
 
     def recover(self) -> str | None:
-        self._streams = _held_elsewhere(self._streams)
+        self._streams = _referenced_elsewhere(self._streams)
         return super().recover()
 
     def new_event(self) -> Event:
@@ -408,15 +408,15 @@ def _references(things: Sequence[Any]) -> list[int]:
     return [sys.getrefcount(thing) for thing in things]
 
 
-#: What `_references` counts for a thing that nobody but the given list holds.
+#: What `_references` counts for a thing that only its list refers to.
 (_ALONE,) = _references([object()])
 
 
-def _held_elsewhere(things: Sequence[Any]) -> list[Any]:
-    """Those of `things` that somebody besides this list still holds.
+def _referenced_elsewhere(things: Sequence[Any]) -> list[Any]:
+    """Those of `things` that something besides this list still refers to.
 
-    Weak references would say so too, but torch 2.11 does not clear those to its streams, and crashes when one that
-    outlived its stream is asked.
+    Weak references cannot tell: torch 2.11 does not clear those to its streams, and crashes when one that outlived
+    its stream is asked.
     """
     return [thing for thing, count in zip(things, _references(things), strict=True) if count > _ALONE]
 

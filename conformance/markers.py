@@ -47,8 +47,8 @@ def time_limit(seconds: float) -> Callable[[_Test], _Test]:
 
 def property_test(test: _Test) -> _Test:
     """Say of a test that it draws examples, so that it may answer otherwise with other ones: ``@property_test``."""
-    marked: _Test = getattr(pytest.mark, PROPERTY_MARKER)(test)
-    return marked
+    marked_test: _Test = getattr(pytest.mark, PROPERTY_MARKER)(test)
+    return marked_test
 
 
 class Marked(Protocol):

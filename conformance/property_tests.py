@@ -52,11 +52,11 @@ class Examples:
         text = steps.text()
         if self._shortest is None or text.count("\n") <= self._shortest[1].count("\n"):
             if isinstance(error, NotConforming):
-                kept = NotConforming(error.promise, error.seen)
+                rejection = NotConforming(error.promise, error.seen)
             else:
-                kept = NotConforming("ordinary calls raise nothing", f"{type(error).__name__}: {error}")
+                rejection = NotConforming("ordinary calls raise nothing", f"{type(error).__name__}: {error}")
             # Without its traceback, which would keep the example's graphs alive.
-            self._shortest = kept, text
+            self._shortest = rejection, text
 
     def run(self, test: Callable[[], None]) -> None:
         """Run a property test; reject with the shortest example that it found.
@@ -78,6 +78,6 @@ class Examples:
         if self._shortest is None:
             return
         error, text = self._shortest
-        told = NotConforming(error.promise, error.seen + flaky)
-        attach(told, text)
-        raise told from None
+        rejection = NotConforming(error.promise, error.seen + flaky)
+        attach(rejection, text)
+        raise rejection from None

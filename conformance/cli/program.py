@@ -1,4 +1,4 @@
-"""Parses the command line and hands it to a command.  Each command is a module with `add` and a function it sets."""
+"""Parses the command line and calls a command.  Each command is a module whose `add` registers its function."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in _COMMANDS:
         command.add(commands)
     try:
-        given, rest = parser.parse_known_args(arguments)
-        if rest and not given.passes_on:
+        options, rest = parser.parse_known_args(arguments)
+        if rest and not options.passes_on:
             raise UsageError(f"unknown argument {rest[0]!r} (see graph-conformance --help)")
-        given.rest = rest
-        status: int = given.call(given)
+        options.rest = rest
+        status: int = options.call(options)
     except ConformanceError as error:
         print(f"graph-conformance: {error}", file=sys.stderr)
         return error.exit_status
