@@ -7,6 +7,7 @@ import pytest
 from conformance.errors import ConformanceError, KitError
 from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
 from conformance.session import options
+from conformance.session.ending import end_session
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -36,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
             start.start(config, session_options)
     except KitError as error:
-        pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+        end_session(f"conformance: {error}", error.exit_status)
     except ConformanceError as error:
         raise pytest.UsageError(f"conformance: {error}") from None
 

@@ -18,6 +18,7 @@ from conformance.errors import RequirementError, UsageError, one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case, Selection, case_of, is_narrowed, only, rerun_command
+from conformance.session.ending import end_session
 from conformance.session.fixtures import OBSERVATIONS
 from conformance.session.health import Baseline, Health
 from conformance.session.judging import after_teardown, judge, recover
@@ -99,7 +100,7 @@ class Executor:
             self.cases.update({nodeid: case for nodeid, case in candidates.items() if case is not None})
             nodeids = only(self.cases, self.options.tests) if self.options.tests else set(candidates)
         except RequirementError as error:
-            pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+            end_session(f"conformance: {error}", error.exit_status)
         except UsageError as error:
             raise pytest.UsageError(f"conformance: {error}") from None
         self.selection.narrowed = is_narrowed(self.config) or bool(self.options.tests)
