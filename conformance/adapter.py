@@ -61,6 +61,32 @@ class Adapter:
             in pinned memory; ``read`` copies ``tensor`` to the host; ``setup`` is a context manager around the script;
             ``use`` is a statement that makes the device ready.  They call the device module ``backend``.
         seed: for devices that make random choices; the same for the same test.
+
+    A subclass overrides the methods that have no default, and those that its class needs otherwise.  A method that is
+    missing makes the tests that need it errors, never failures:
+
+    >>> import torch
+    >>> class VendorGraph:
+    ...     def __init__(self, pool=None):
+    ...         self.pool = pool
+    >>> class VendorAdapter(Adapter):
+    ...     name, revision, graph_class = "vendor", "2.14", VendorGraph
+    ...     capabilities = {"hooks": False}
+    ...     device = torch.device("cpu")
+    ...
+    ...     def new_graph(self, keep_graph=None, *, pool=None, mode=None):
+    ...         return self.graph_class(pool)
+    ...
+    ...     def synchronize(self):
+    ...         pass
+    >>> adapter = VendorAdapter()
+    >>> adapter.new_graph(pool=(0, 1)).pool
+    (0, 1)
+    >>> adapter.read(adapter.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    >>> adapter.graph_pool_handle()
+    Traceback (most recent call last):
+    NotImplementedError
     """
 
     name: str
@@ -289,6 +315,29 @@ class ModuleAdapter(Adapter):
         graph_class: the class under test.
         device: where tensors are made.
         dialect, revision, capabilities, runtime: see `Adapter`.
+
+    The device module may be a module or any object with these names:
+
+    >>> from types import SimpleNamespace
+    >>> class VendorGraph:
+    ...     capturing = False
+    >>> class graph:
+    ...     def __init__(self, vendor_graph, pool=None, stream=None, capture_error_mode="global"):
+    ...         self.vendor_graph = vendor_graph
+    ...
+    ...     def __enter__(self):
+    ...         self.vendor_graph.capturing = True
+    ...
+    ...     def __exit__(self, *error):
+    ...         self.vendor_graph.capturing = False
+    >>> vendor = SimpleNamespace(graph=graph, graph_pool_handle=lambda: (0, 1))
+    >>> adapter = ModuleAdapter("vendor", vendor, VendorGraph, device="cpu", revision="2.14")
+    >>> captured = adapter.new_graph()
+    >>> with adapter.capture(captured, pool=adapter.graph_pool_handle(), mode="relaxed"):
+    ...     captured.capturing
+    True
+    >>> captured.capturing
+    False
     """
 
     def __init__(

@@ -33,7 +33,16 @@ def fail(promise: str, seen: str) -> NoReturn:
 
 
 def expect(condition: object, promise: str, seen: str) -> None:
-    """Reject unless `condition` holds."""
+    """Reject unless `condition` holds.
+
+    >>> replays = 3
+    >>> expect(replays == 3, "each replay runs the graph once", f"{replays} runs after 3 replays")
+    >>> replays = 2
+    >>> expect(replays == 3, "each replay runs the graph once", f"{replays} runs after 3 replays")
+    Traceback (most recent call last):
+    conformance.checks.NotConforming: promised: each replay runs the graph once
+    seen: 2 runs after 3 replays
+    """
     __tracebackhide__ = True
     if not condition:
         fail(promise, seen)
@@ -78,6 +87,16 @@ def expect_raises(
     """Reject unless `call` raises one of `kinds`; return what it raised.
 
     A gap in the adapter is never what `kinds` means, although its NotImplementedError is a RuntimeError.
+
+    >>> promise = "replay before capture raises RuntimeError"
+    >>> def replay():
+    ...     raise RuntimeError("no graph was captured")
+    >>> str(expect_raises(promise, replay))
+    'no graph was captured'
+    >>> expect_raises(promise, lambda: None)
+    Traceback (most recent call last):
+    conformance.checks.NotConforming: promised: replay before capture raises RuntimeError
+    seen: no error; the call returned None
     """
     __tracebackhide__ = True
     try:

@@ -26,6 +26,16 @@ def requirement(*identities: str) -> pytest.MarkDecorator:
 
     Raises:
         TypeError: no id, or something that is not a string; most often a forgotten pair of parentheses.
+
+    >>> @requirement("pools.shared-token", "pools.private-by-default")
+    ... def test_a_token_shares_memory(impl): ...
+    >>> [mark] = test_a_token_shares_memory.pytestmark
+    >>> mark.args
+    ('pools.shared-token', 'pools.private-by-default')
+    >>> @requirement
+    ... def test_without_an_id(impl): ...
+    Traceback (most recent call last):
+    TypeError: requirement takes ids: @requirement("area.slug")
     """
     if not identities or not all(isinstance(identity, str) for identity in identities):
         raise TypeError('requirement takes ids: @requirement("area.slug")')

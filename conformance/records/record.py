@@ -248,6 +248,25 @@ def read_record(path: Path | str) -> Record:
     Raises:
         RecordError: no such file, not a record, of a later schema, a broken line before the last, no header, or a test
             with two results.
+
+    The record of a run that was killed in its first test:
+
+    >>> import tempfile
+    >>> header = Header(
+    ...     implementation="vendor", dialect="cuda", revision="2.14", capabilities={}, environment={}, options={},
+    ...     planned={"test_one": ("reset.twice",), "test_two": ("reset.twice",)}, not_applicable=(), narrowed=False,
+    ...     requirements=(), kit_version="0.1.0", suite_digest="", started_at="2026-01-01T12:00:00+00:00",
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = RecordWriter(Path(folder, "vendor.jsonl"))
+    ...     writer.header(header)
+    ...     writer.started("test_one")
+    ...     writer.close()
+    ...     record = read_record(writer.path)
+    >>> record.complete, record.died_in
+    (False, 'test_one')
+    >>> record.claim.headline
+    'Incomplete record: no claim.'
     """
     path = Path(path)
     record = _parse(path, _content(path))
