@@ -1,10 +1,14 @@
-"""Where the kit's own files are, and what identifies the version of the suites."""
+"""Where the kit's own files are, how its packages are found, and what identifies the version of the suites."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import sys
 from functools import cache
 from pathlib import Path
+
+from conformance.errors import UsageError
 
 #: The packages `conformance` and `suites` lie side by side, in a checkout and when installed.
 HOME = Path(__file__).resolve().parent.parent
@@ -12,6 +16,38 @@ KIT = HOME / "conformance"
 SUITES = HOME / "suites"
 #: What pytest is told instead of a project's own settings when the suites run by themselves.
 PYTEST_SETTINGS = KIT / "pytest.ini"
+
+
+def use_own(package: str) -> None:
+    """Let the name `package` mean the kit's own package, whatever of that name comes before it on the path.
+
+    Their names are such as others give to their folders.
+
+    Args:
+        package: a top-level one; what does not lie beside this one is left alone.
+
+    Raises:
+        UsageError: another package of that name is imported already.
+    """
+    file = HOME / package / "__init__.py"
+    if package in sys.modules:
+        _check_own(package, file)
+    elif (spec := importlib.util.spec_from_file_location(package, file)) and spec.loader and file.is_file():
+        sys.modules[package] = module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[package]
+            raise
+
+
+def _check_own(package: str, file: Path) -> None:
+    origin = getattr(sys.modules[package], "__file__", None)
+    if file.is_file() and (origin is None or Path(origin).resolve() != file):
+        raise UsageError(
+            f"{origin or f'a folder {package}'} hides the kit's package {package!r} ({file.parent}): "
+            "rename it, or keep the folder that it lies in off the path"
+        )
 
 
 @cache

@@ -6,6 +6,7 @@ import pytest
 
 from conformance.errors import ConformanceError, KitError
 from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
+from conformance.paths import SUITES, use_own
 from conformance.session import options
 from conformance.session.ending import end_session
 
@@ -40,6 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
         end_session(f"conformance: {error}", error.exit_status)
     except ConformanceError as error:
         raise pytest.UsageError(f"conformance: {error}") from None
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Let the suites find each other, whoever else has a package of their name."""
+    if collector.path.is_relative_to(SUITES):
+        try:
+            use_own(SUITES.name)
+        except ConformanceError as error:
+            raise pytest.UsageError(f"conformance: {error}") from None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

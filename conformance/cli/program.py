@@ -1,17 +1,39 @@
-"""Parses the command line and calls a command.  Each command is a module whose `add` registers its function."""
+"""Parses the command line and calls a command.  Each command is a module whose `add` registers its function.
+
+The harness's own are listed here.  Those of packages that build on it are entry points of the group `GROUP`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
+from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, merge, report, requirements, run, self_check
+from conformance.cli import doctor, listing, merge, requirements, run, self_check
 from conformance.errors import ConformanceError, ExitStatus, UsageError
+from conformance.paths import use_own
 
-_COMMANDS = (run, report, merge, requirements, listing, doctor, self_check)
+if TYPE_CHECKING:
+    from conformance.cli.commands import Commands
+
+    Add = Callable[[Commands], None]
+
+#: Each names a function that adds a command.
+GROUP = "graph_conformance.commands"
+
+#: Commands of other packages are listed between the two.
+_FIRST: Mapping[str, Add] = {"run": run.add}
+_LAST: Mapping[str, Add] = {
+    "merge": merge.add,
+    "requirements": requirements.add,
+    "implementations": listing.add,
+    "doctor": doctor.add,
+    "self-check": self_check.add,
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,13 +45,10 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``graph-conformance``; the exit status is `conformance.errors.ExitStatus`."""
-    parser = _Parser(prog="graph-conformance", description="Tests graph capture classes against their documents.")
-    parser.add_argument("--version", action="version", version=f"graph-conformance {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    for command in _COMMANDS:
-        command.add(commands)
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        options, rest = parser.parse_known_args(arguments)
+        parser = _parser(_further(words))
+        options, rest = parser.parse_known_args(words)
         if rest and not options.passes_on:
             raise UsageError(f"unknown argument {rest[0]!r} (see graph-conformance --help)")
         options.rest = rest
@@ -41,3 +60,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("graph-conformance: interrupted", file=sys.stderr)
         return ExitStatus.INTERRUPTED
     return status
+
+
+def _parser(further: Iterable[Add]) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = _Parser(
+        prog="graph-conformance", description="Tests graph capture classes against their documents."
+    )
+    parser.add_argument("--version", action="version", version=f"graph-conformance {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in chain(_FIRST.values(), further, _LAST.values()):
+        add(commands)
+    return parser
+
+
+def _further(words: Sequence[str]) -> list[Add]:
+    """What adds the commands of other packages, unless `words` name one of the harness's: loading them takes time."""
+    name = next(iter(words), "--help")
+    if name in _FIRST or name in _LAST:
+        return []
+    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if not entries and not name.startswith("-"):
+        raise UsageError(
+            f"no command {name!r}: the kit's installation is older than its code and knows no commands but "
+            f"{', '.join([*_FIRST, *_LAST])}; install it again"
+        )
+    return [_load(entry) for entry in entries.values()]
+
+
+def _load(entry: EntryPoint) -> Add:
+    use_own(entry.module.partition(".")[0])
+    add: Add = entry.load()
+    return add

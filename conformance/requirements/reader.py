@@ -45,7 +45,7 @@ def entries_of(file: Traversable, content: Mapping[str, Any], key: str) -> list[
 
 
 def refuse_unknown_keys(where: str, entry: Mapping[str, Any], keys: set[str]) -> None:
-    """Raise for a key that nobody would read."""
+    """Raise for a key that would never be read."""
     for key in entry:
         if key not in keys:
             raise RequirementError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(keys))}")

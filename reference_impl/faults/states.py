@@ -244,7 +244,7 @@ class ReplaysAfterReset(CUDAGraph):
 
 @FAULTS.graph_class("misuse.begin-twice", "misuse.capture-survives-second-begin")
 class SecondBeginRestarts(CUDAGraph):
-    """capture_begin during a capture silently begins anew and loses what was recorded."""
+    """capture_begin during a capture silently begins again and loses what was recorded."""
 
     def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
         if self._holds.capture is not None:
@@ -464,3 +464,39 @@ class RecaptureAppends(CUDAGraph):
                 super()._launch(call)
         self._holds.exec = own
         super()._launch(call)
+
+
+# -- error modes ------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("error-modes.global-own-thread", "error-modes.global-other-thread", "error-modes.unknown-refused")
+class AlwaysRelaxed(CUDAGraph):
+    """capture_begin takes the error mode and forgets it: every capture lets every thread do what it likes."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        del capture_error_mode
+        super().capture_begin(pool, "relaxed", check_input_liveness)
+
+
+@FAULTS.graph_class("error-modes.thread-local-other-thread", "error-modes.relaxed-own-thread")
+class AlwaysGlobal(CUDAGraph):
+    """capture_begin takes the error mode and forgets it: other threads disturb every capture."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        del capture_error_mode
+        super().capture_begin(pool, "global", check_input_liveness)
+
+
+@FAULTS.graph_class("error-modes.unknown-refused")
+class TakesAnyMode(CUDAGraph):
+    """An unknown error mode counts as the default."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        mode = capture_error_mode if capture_error_mode in self._modes else "global"
+        super().capture_begin(pool, mode, check_input_liveness)

@@ -9,8 +9,9 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.debug_dump.programs import quiet
-from suites.support.programs import replay, side_stream
+from suites.support.captures import replay
+from suites.support.dumps import quiet
+from suites.support.streams import side_stream
 
 
 @requirement("accelerator.document-example")

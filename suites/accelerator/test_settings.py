@@ -10,9 +10,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, caught, expect_capture, in_words
-from suites.keep_graph.programs import Counter
-from suites.support.programs import captured, side_stream
+from suites.support.captures import captured
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine, Counter
+from suites.support.recovery import expect_capture
+from suites.support.streams import side_stream
 
 
 @requirement("accelerator.constructor-begins-nothing")

@@ -7,8 +7,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, fail
 from conformance.markers import requirement
-from suites.capture.programs import BOTH_WAYS, capture_by, ramp
-from suites.support.programs import captured, replay, warm_up
+from suites.capture.programs import warm_up
+from suites.support.captures import BOTH_WAYS, capture_by, captured, replay
+from suites.support.programs import ramp
 
 SHAPE = (3, 5)
 

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.capture.programs import BOTH_WAYS, capture_by
+from suites.support.captures import BOTH_WAYS, capture_by
 
 
 def _messages(call: Callable[[], Any]) -> set[str]:

@@ -8,8 +8,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import ramp
-from suites.support.programs import captured, replay, warm_up
+from suites.capture.programs import warm_up
+from suites.support.captures import captured, replay
+from suites.support.programs import ramp
 
 _HOST_CALLS: list[str] = []
 

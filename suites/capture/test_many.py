@@ -7,8 +7,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import ramp
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import ramp
 
 #: Neither round nor small enough for a table of a fixed size that nobody thought of.
 LENGTH = 133

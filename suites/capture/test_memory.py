@@ -11,8 +11,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import ramp
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import ramp
 
 SHAPE = (3, 5)
 

@@ -12,8 +12,8 @@ from torch import _foreach_add, _foreach_add_, _foreach_mul_  # optimizers are m
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import ramp
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import ramp
 
 SHAPE = (3, 5)
 

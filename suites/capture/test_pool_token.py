@@ -9,8 +9,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.capture.programs import capture_by
-from suites.support.programs import capture_into, captured, replay
+from suites.support.captures import capture_by, capture_into, captured, replay
 
 
 def _graph_and_settings(impl: Adapter, token: Any) -> tuple[Any, dict[str, Any]]:

@@ -13,8 +13,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import BOTH_WAYS, capture_by, ramp
-from suites.support.programs import OperatorCount, captured, replay, side_stream
+from suites.support.captures import BOTH_WAYS, capture_by, captured, replay
+from suites.support.programs import OperatorCount, ramp
+from suites.support.streams import side_stream
 
 NOTHING_RUNS = "captured work does not run before a replay"
 

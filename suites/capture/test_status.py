@@ -7,8 +7,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.capture.programs import BOTH_WAYS, capture_by, open_capture
-from suites.support.programs import capture_between, replay, side_stream
+from suites.support.captures import BOTH_WAYS, capture_between, capture_by, open_capture, replay
+from suites.support.streams import side_stream
 
 
 @BOTH_WAYS
@@ -40,7 +40,7 @@ def test_report_changes_with_begin_and_end(impl: Adapter) -> None:
     side = impl.new_stream()
     with impl.stream(side):
         expect(not impl.is_current_stream_capturing(), "a stream is not capturing before capture_begin", "True")
-    with open_capture(impl, graph, side):
+    with open_capture(impl, graph, stream=side):
         expect(impl.is_current_stream_capturing(), "a stream is capturing after capture_begin", "False")
         x.add_(1.0)
         graph.capture_end()

@@ -7,8 +7,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import ORDERINGS, open_capture, order, ramp
-from suites.support.programs import captured, replay
+from suites.capture.programs import ORDERINGS, order
+from suites.support.captures import captured, open_capture, replay
+from suites.support.programs import ramp
 
 SHAPE = (3, 5)
 

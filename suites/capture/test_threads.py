@@ -11,7 +11,7 @@ from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect_equal
 from conformance.markers import requirement
 from suites.capture.programs import ORDERINGS, order
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
 
 PROMISE = "work that another thread gives to a capturing stream is captured in its place"
 

@@ -10,8 +10,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import ramp
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import ramp
 
 if TYPE_CHECKING:
     import torch

@@ -10,18 +10,14 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.capture_phases.programs import KEEP, begun, finish
-from suites.failed_capture.programs import (
-    Affine,
-    caught,
-    device_synchronize,
-    expect_capture,
-    expect_eager_work,
-    in_words,
-    open_capture,
-)
-from suites.keep_graph.programs import Counter
-from suites.support.programs import capture_between, replay
+from suites.capture_phases.programs import begun
+from suites.support.captures import capture_between, open_capture, replay
+from suites.support.disturbances import device_synchronize
+from suites.support.outcomes import caught, in_words
+from suites.support.phases import finish
+from suites.support.programs import Affine, Counter
+from suites.support.recovery import expect_capture, expect_eager_work
+from suites.support.states import KEEP
 
 
 @requirement("capture-phases.not-instantiated-between")

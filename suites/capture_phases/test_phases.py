@@ -9,11 +9,14 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.capture_phases.programs import KEEP, begun, capture_pre, finish, finished
-from suites.failed_capture.programs import open_capture
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import Template, exec_handle
-from suites.support.programs import replay, side_stream
+from suites.capture_phases.programs import begun, finished
+from suites.support.captures import open_capture, replay
+from suites.support.handles import exec_handle
+from suites.support.phases import capture_pre, finish
+from suites.support.programs import Counter
+from suites.support.states import KEEP
+from suites.support.streams import side_stream
+from suites.support.template import Template
 
 
 @requirement("capture-phases.pre-ends-capture")

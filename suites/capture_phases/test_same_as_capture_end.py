@@ -11,10 +11,13 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.capture_phases.programs import KEEP, begun, capture_pre, finish, finished, has_executable
-from suites.failed_capture.programs import Affine, caught
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_between, capture_into, replay
+from suites.capture_phases.programs import begun, finished, has_executable
+from suites.support.captures import capture_between, capture_into, replay
+from suites.support.outcomes import caught
+from suites.support.phases import capture_pre, finish
+from suites.support.programs import Affine
+from suites.support.states import KEEP
+from suites.support.template import Template
 
 DTYPES = pytest.mark.parametrize(
     "dtype", [torch.float32, torch.bfloat16, torch.int64], ids=lambda dtype: str(dtype).removeprefix("torch.")

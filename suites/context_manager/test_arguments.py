@@ -9,8 +9,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.context_manager.programs import context
-from suites.support.programs import captured, replay
+from suites.support.blocks import context
+from suites.support.captures import captured, replay
 
 
 @pytest.mark.parametrize("origin", ["handle", "none"])

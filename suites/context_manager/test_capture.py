@@ -11,7 +11,7 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.support.programs import capture_into, captured, replay
+from suites.support.captures import capture_into, captured, replay
 
 
 @requirement("context-manager.captures-body")

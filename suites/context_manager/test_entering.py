@@ -9,7 +9,7 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.support.programs import replay
+from suites.support.captures import replay
 
 #: Elements of a tensor that is large enough to get memory of its own from the system: 24 MiB.
 LARGE = 6 * 1024 * 1024 + 37

@@ -9,8 +9,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.context_manager.programs import Interruption, Unrelated, related, spoil, stream_kept
-from suites.support.programs import captured, replay
+from suites.context_manager.programs import Interruption
+from suites.support.blocks import Unrelated, spoil
+from suites.support.captures import captured, replay
+from suites.support.outcomes import related
+from suites.support.streams import stream_kept
 
 
 @pytest.mark.parametrize("kind", [ValueError, StopIteration, Unrelated, Interruption], ids=lambda kind: kind.__name__)

@@ -7,8 +7,9 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.context_manager.programs import RESTORED, Unrelated, refused_block, spoil, stream_kept
-from suites.support.programs import replay, side_stream
+from suites.support.blocks import RESTORED, Unrelated, refused_block, spoil
+from suites.support.captures import replay
+from suites.support.streams import side_stream, stream_kept
 
 
 @requirement("context-manager.own-stream")

@@ -11,10 +11,10 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from conformance.markers import requirement
-from suites.debug_dump.programs import debugged, drawing_in, dump, dumped, kept, quiet, row_of_operators
-from suites.failed_capture.programs import Affine, caught
-from suites.keep_graph.programs import Counter
-from suites.support.programs import replay
+from suites.support.captures import kept_graph, replay
+from suites.support.dumps import debugged, drawing_in, dump, dumped, quiet
+from suites.support.outcomes import caught
+from suites.support.programs import Affine, Counter, row_of_operators
 
 
 @requirement("debug-dump.enabled-graph-replays")
@@ -48,7 +48,7 @@ def test_dumps_between_replays(impl: Adapter, tmp_path: Path) -> None:
 @requirement("debug-dump.dump-again")
 def test_dump_again(impl: Adapter, tmp_path: Path) -> None:
     """Dumps before and after instantiation and replays show the same graph."""
-    graph = kept(impl, row_of_operators(impl))
+    graph = kept_graph(impl, row_of_operators(impl))
     seen = [dumped(impl, graph, tmp_path / "captured.dot")]
     graph.instantiate()
     seen.append(dumped(impl, graph, tmp_path / "instantiated.dot"))
@@ -63,7 +63,7 @@ def test_existing_file_is_replaced(impl: Adapter, tmp_path: Path) -> None:
     """A dump over a longer file leaves nothing of that one."""
     path = tmp_path / "graph.dot"
     path.write_text("no graph at all\n" * 4000, encoding="utf-8")
-    graph = kept(impl, row_of_operators(impl))
+    graph = kept_graph(impl, row_of_operators(impl))
     over = dumped(impl, graph, path)
     fresh = dumped(impl, graph, tmp_path / "fresh.dot")
     expect(

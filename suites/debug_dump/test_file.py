@@ -12,21 +12,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
-from suites.capture.programs import BOTH_WAYS, capture_by
-from suites.debug_dump.dot import NotDot, read
-from suites.debug_dump.programs import (
-    OPERATORS,
-    debugged,
-    drawing_in,
-    dump,
-    dumped,
-    fork,
-    kept,
-    quiet,
-    row_of_operators,
-)
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_into
+from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
+from suites.support.dot import NotDot, read
+from suites.support.dumps import debugged, drawing_in, dump, dumped, quiet
+from suites.support.programs import OPERATORS, fork, row_of_operators
+from suites.support.template import Template
 
 VERBOSITY = pytest.mark.parametrize("verbose", [True, False], ids=["verbose", "brief"])
 
@@ -47,7 +37,7 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
 def test_format(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Both forms can be parsed."""
     path = tmp_path / "graph.dot"
-    graph = kept(impl, fork(impl))
+    graph = kept_graph(impl, fork(impl))
     dump(impl, graph, path, "a graph with keep_graph=True can be dumped", verbose=verbose)
     drawing_in(path)
 
@@ -75,7 +65,7 @@ def test_format_elsewhere(impl: Adapter, tmp_path: Path, observe: Callable[[str,
 @pytest.mark.parametrize("operators", [1, OPERATORS])
 def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None:
     """Operators of one stream are nodes in a row, each a predecessor of the next."""
-    drawing = dumped(impl, kept(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")
+    drawing = dumped(impl, kept_graph(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")
     nodes = len(drawing.nodes)
     expect(nodes >= operators, f"a dump shows the captured graph, here {operators} operators", f"{nodes} nodes")
     ordered = sum(len(drawing.following(node)) for node in drawing.nodes)
@@ -90,7 +80,7 @@ def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None
 @VERBOSITY
 def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Nodes and edges are as many as the runtime finds, also after an edit."""
-    graph, flag = kept(impl, row_of_operators(impl)), impl.full(37, 0.0)
+    graph, flag = kept_graph(impl, row_of_operators(impl)), impl.full(37, 0.0)
     template = Template(impl, graph)
     for number in range(3):
         drawing = dumped(impl, graph, tmp_path / f"graph{number}.dot", verbose=verbose)
@@ -102,7 +92,7 @@ def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) 
 @requirement("debug-dump.matches-graph-data", "debug-dump.shows-the-work")
 def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
     """Nodes and edges are as many as get_graph_data reports."""
-    graph = kept(impl, row_of_operators(impl))
+    graph = kept_graph(impl, row_of_operators(impl))
     graph.instantiate()
     nodes = graph.get_graph_data()["nodes"]
     wanted = (len(nodes), sum(len(node["dependencies"]) for node in nodes))
@@ -115,7 +105,7 @@ def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
 @VERBOSITY
 def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """One node comes before both branches, one after both, and the branches are not ordered."""
-    drawing = dumped(impl, kept(impl, fork(impl)), tmp_path / "graph.dot", verbose=verbose)
+    drawing = dumped(impl, kept_graph(impl, fork(impl)), tmp_path / "graph.dot", verbose=verbose)
     after = {node: drawing.following(node) for node in drawing.nodes}
     loose = [(a, b) for a in drawing.nodes for b in drawing.nodes if a < b and b not in after[a] and a not in after[b]]
     expect(bool(loose), "the branches of a fork are not ordered", f"all nodes are in a row: {drawing.edges}")
@@ -132,7 +122,7 @@ def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
 @requirement("debug-dump.own-graph")
 def test_own_graph(impl: Adapter, tmp_path: Path) -> None:
     """Graphs that are alive together dump what each of them holds."""
-    graphs = [kept(impl, row_of_operators(impl, count)) for count in (1, 5, 3)]
+    graphs = [kept_graph(impl, row_of_operators(impl, count)) for count in (1, 5, 3)]
     sizes = [len(dumped(impl, graph, tmp_path / f"{at}.dot").nodes) for at, graph in enumerate(graphs)]
     expect(
         sizes[0] < sizes[2] < sizes[1],
@@ -144,7 +134,7 @@ def test_own_graph(impl: Adapter, tmp_path: Path) -> None:
 @requirement("debug-dump.own-graph")
 def test_after_recapture(impl: Adapter, tmp_path: Path) -> None:
     """After reset() and a new capture the dump shows the new work."""
-    graph = kept(impl, row_of_operators(impl, 5))
+    graph = kept_graph(impl, row_of_operators(impl, 5))
     before = dumped(impl, graph, tmp_path / "before.dot")
     graph.reset()
     capture_into(impl, graph, row_of_operators(impl, 2))
@@ -162,7 +152,7 @@ def test_empty_graph(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """The dump of an empty capture has no nodes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an empty capture may warn
-        graph = kept(impl, lambda: None)
+        graph = kept_graph(impl, lambda: None)
     drawing = dumped(impl, graph, tmp_path / "graph.dot", verbose=verbose)
     expect(not drawing.nodes and not drawing.edges, "the dump of an empty graph is empty", f"{drawing}")
 
@@ -171,7 +161,7 @@ def test_empty_graph(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
 @pytest.mark.parametrize("program", ["row", "fork"])
 def test_same_structure(impl: Adapter, program: str, tmp_path: Path) -> None:
     """Brief or verbose, the nodes and edges are the same."""
-    graph = kept(impl, row_of_operators(impl) if program == "row" else fork(impl))
+    graph = kept_graph(impl, row_of_operators(impl) if program == "row" else fork(impl))
     brief = dumped(impl, graph, tmp_path / "brief.dot", verbose=False)
     verbose = dumped(impl, graph, tmp_path / "verbose.dot", verbose=True)
     expect(
@@ -185,7 +175,7 @@ def test_same_structure(impl: Adapter, program: str, tmp_path: Path) -> None:
 @requirement("debug-dump.verbose-default")
 def test_verbose_is_the_default(impl: Adapter, tmp_path: Path) -> None:
     """Without the argument the file is as long as the verbose one, and that one is no shorter than the brief one."""
-    graph = kept(impl, row_of_operators(impl))
+    graph = kept_graph(impl, row_of_operators(impl))
     sizes: dict[str, int] = {}
     for name, verbose in (("default", None), ("verbose", True), ("brief", False)):
         dumped(impl, graph, tmp_path / f"{name}.dot", verbose=verbose)

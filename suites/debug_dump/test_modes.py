@@ -11,18 +11,18 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.debug_dump.programs import debugged, drawing_in, dump, kept, quiet
-from suites.failed_capture.programs import Affine, caught, in_words, open_capture
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import exec_handle
-from suites.support.programs import capture_between, replay
+from suites.support.captures import capture_between, kept_graph, open_capture, replay
+from suites.support.dumps import debugged, drawing_in, dump, quiet
+from suites.support.handles import exec_handle
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine, Counter
 
 
 @requirement("debug-dump.kept-graph")
 @pytest.mark.parametrize("state", ["captured", "instantiated", "replayed"])
 def test_kept_graph(impl: Adapter, state: str, tmp_path: Path) -> None:
     """keep_graph=True is enough, before and after the instantiation."""
-    graph = kept(impl, Affine(impl).body)
+    graph = kept_graph(impl, Affine(impl).body)
     if state == "instantiated":
         graph.instantiate()
     elif state == "replayed":

@@ -1,4 +1,4 @@
-"""The call that the modes tell apart, who makes it, and what came of it."""
+"""Captures in each mode while somebody makes the call that the modes tell apart, and what came of them."""
 
 from __future__ import annotations
 
@@ -9,45 +9,18 @@ from typing import Any
 
 import pytest
 
-from conformance.adapter import Adapter, in_thread
+from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.errors import HarnessError
-from suites.failed_capture.programs import Attempt, attempt, caught, in_words, open_capture
+from suites.support.captures import open_capture
+from suites.support.disturbances import Attempt, attempt
+from suites.support.modes import MODES, unsafe, unsafe_elsewhere
+from suites.support.outcomes import caught, in_words
 
-MODES = ("global", "thread_local", "relaxed")
 #: Longer than any thread of a suite needs, so that a fault shows as a failure and not as a hang.
 PATIENCE_S = 20.0
 
 every_mode = pytest.mark.parametrize("mode", MODES)
 refusing_mode = pytest.mark.parametrize("mode", ["global", "thread_local"])
-
-
-def unsafe(impl: Adapter) -> Callable[[], None]:
-    """The call that the modes tell apart.
-
-    An adapter that cannot make it must not look like a device that refuses it, although its NotImplementedError is a
-    RuntimeError too.
-    """
-
-    def call() -> None:
-        try:
-            impl.unsafe_call()
-        except NotImplementedError as error:
-            raise HarnessError(f"the adapter cannot make the call that the modes tell apart: {error}") from error
-
-    return call
-
-
-def unsafe_elsewhere(impl: Adapter, depth: int = 1) -> Callable[[], None]:
-    """The call made by another thread, or by a thread that another thread started (`depth` 2)."""
-    call = unsafe(impl)
-    for _ in range(depth):
-        call = _in_thread(call)
-    return call
-
-
-def _in_thread(call: Callable[[], None]) -> Callable[[], None]:
-    return lambda: in_thread(call)
 
 
 def expect_refused(outcome: Attempt, promise: str) -> None:

@@ -11,14 +11,10 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from conformance.markers import requirement
 from suites.error_modes.programs import every_mode
-from suites.failed_capture.programs import (
-    caught,
-    current_stream_kept,
-    expect_capture,
-    expect_eager_work,
-    in_words,
-    open_capture,
-)
+from suites.support.captures import open_capture
+from suites.support.outcomes import caught, in_words
+from suites.support.recovery import expect_capture, expect_eager_work
+from suites.support.streams import stream_kept
 
 WRONG = (RuntimeError, TypeError, ValueError)
 unknown_mode = pytest.mark.parametrize(
@@ -93,7 +89,7 @@ def test_unknown_refused_by_context(impl: Adapter) -> None:
         with impl.capture(impl.new_graph(), mode="bogus"):
             tensor.add_(1)
 
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         expect_raises("the context manager refuses capture_error_mode='bogus'", capture, WRONG)
 
 

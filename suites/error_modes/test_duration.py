@@ -7,8 +7,9 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
 from conformance.markers import requirement
-from suites.error_modes.programs import every_mode, expect_allowed, expect_refused, probe, unsafe
-from suites.failed_capture.programs import expect_capture
+from suites.error_modes.programs import every_mode, expect_allowed, expect_refused, probe
+from suites.support.modes import unsafe
+from suites.support.recovery import expect_capture
 
 same_or_new = pytest.mark.parametrize("which", ["same-graph", "new-graph"])
 

@@ -9,8 +9,12 @@ import pytest
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.error_modes.programs import expect_refused, refusing_mode, unsafe, unsafe_elsewhere
-from suites.failed_capture.programs import Affine, Attempt, attempt, expect_capture, expect_eager_work, in_words
+from suites.error_modes.programs import expect_refused, refusing_mode
+from suites.support.disturbances import Attempt, attempt
+from suites.support.modes import unsafe, unsafe_elsewhere
+from suites.support.outcomes import in_words
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture, expect_eager_work
 
 
 def refused_attempt(impl: Adapter, mode: str, call: Callable[[], None] | None = None) -> Attempt:

@@ -10,15 +10,12 @@ import pytest
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.error_modes.programs import (
-    capture_in_worker,
-    every_mode,
-    expect_allowed,
-    expect_refused,
-    unsafe,
-    unsafe_elsewhere,
-)
-from suites.failed_capture.programs import Affine, Attempt, attempt, caught, current_stream_kept, in_words
+from suites.error_modes.programs import capture_in_worker, every_mode, expect_allowed, expect_refused
+from suites.support.disturbances import Attempt, attempt
+from suites.support.modes import unsafe, unsafe_elsewhere
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
+from suites.support.streams import stream_kept
 
 nesting = pytest.mark.parametrize("depth", [pytest.param(1, id="thread"), pytest.param(2, id="thread-of-a-thread")])
 
@@ -155,7 +152,7 @@ def in_context(impl: Adapter, call: Callable[[], None], mode: str | None) -> tup
             program.body()
             refusal.append(caught(call))
 
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         ending = caught(capture)
     return (refusal[0] if refusal else None), ending
 

@@ -11,8 +11,10 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, fail
 from conformance.markers import requirement
-from suites.failed_capture.memory import ALL, YOUNG, growth, use_large_memory
-from suites.failed_capture.programs import Affine, caught, expect_capture, expect_eager_work, in_words
+from suites.support.memory import ALL, YOUNG, growth, use_large_memory
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture, expect_eager_work
 
 #: Abandons a capture that it begins on the current stream; returns the graph, if there still is one.
 Abandon = Callable[[Adapter, Callable[[], Any]], Any]

@@ -7,20 +7,12 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.failed_capture.programs import (
-    SIZE,
-    Affine,
-    Spoiler,
-    attempt,
-    basic,
-    caught,
-    expect_capture,
-    expect_eager_work,
-    host_read,
-    in_words,
-    spoil,
-)
-from suites.support.programs import side_stream
+from suites.failed_capture.programs import Spoiler, basic, spoil
+from suites.support.disturbances import attempt, host_read
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import SIZE, Affine
+from suites.support.recovery import expect_capture, expect_eager_work
+from suites.support.streams import side_stream
 
 
 @requirement("failed-capture.replay-refused")

@@ -5,18 +5,11 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.failed_capture.programs import (
-    POISON,
-    SIZE,
-    Affine,
-    Spoiler,
-    attempt,
-    expect_capture,
-    expect_eager_work,
-    forking,
-    open_capture,
-    spoil,
-)
+from suites.failed_capture.programs import Spoiler, forking, spoil
+from suites.support.captures import open_capture
+from suites.support.disturbances import attempt
+from suites.support.programs import POISON, SIZE, Affine
+from suites.support.recovery import expect_capture, expect_eager_work
 
 
 @requirement("failed-capture.fork-aftermath")

@@ -11,7 +11,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, Attempt, Spoiler, basic, forking, host_read, in_words, spoil
+from suites.failed_capture.programs import Spoiler, basic, forking, spoil
+from suites.support.disturbances import Attempt, host_read
+from suites.support.outcomes import in_words
+from suites.support.programs import Affine
 
 
 def expect_reported(outcome: Attempt, promise: str) -> None:

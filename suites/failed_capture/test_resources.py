@@ -7,19 +7,12 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.failed_capture.memory import growth, settle, use_large_memory
-from suites.failed_capture.programs import (
-    POISON,
-    SIZE,
-    Affine,
-    Spoiler,
-    attempt,
-    basic,
-    expect_capture,
-    host_read,
-    open_capture,
-    spoil,
-)
+from suites.failed_capture.programs import Spoiler, basic, spoil
+from suites.support.captures import open_capture
+from suites.support.disturbances import attempt, host_read
+from suites.support.memory import growth, settle, use_large_memory
+from suites.support.programs import POISON, SIZE, Affine
+from suites.support.recovery import expect_capture
 
 
 @requirement("failed-capture.allocated-memory-returns")

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_no_raise
-from suites.debug_dump.programs import kept
-from suites.support.programs import capture_between
+from suites.support.captures import capture_between, kept_graph
+from suites.support.data import following
 
 #: The documented keys of a node.
 NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_name", "dependencies", "dependents")
@@ -17,7 +16,7 @@ NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_na
 
 def instantiated(impl: Adapter, body: Callable[[], Any]) -> Any:
     """A graph with keep_graph=True holding the work of `body`, instantiated."""
-    graph = kept(impl, body)
+    graph = kept_graph(impl, body)
     graph.instantiate()
     return graph
 
@@ -31,32 +30,12 @@ def empty(impl: Adapter) -> Any:
     return graph
 
 
-def data_of(graph: Any) -> dict[str, Any]:
-    """The data of a graph that owes them."""
-    data: dict[str, Any] = expect_no_raise("a kept and instantiated graph has graph data", graph.get_graph_data)
-    return data
-
-
 def documented(data: dict[str, Any]) -> dict[str, Any]:
     """The documented part of the data."""
     return {
         "exec_graph_id": data["exec_graph_id"],
         "nodes": [{key: node[key] for key in NODE_KEYS} for node in data["nodes"]],
     }
-
-
-def following(data: dict[str, Any]) -> dict[int, set[int]]:
-    """For each node the nodes that depend on it, directly or through others."""
-    found: dict[int, set[int]] = {}
-    for start in range(len(data["nodes"])):
-        seen: set[int] = set()
-        waiting = [start]
-        while waiting:
-            new = set(data["nodes"][waiting.pop()]["dependents"]) - seen
-            seen |= new
-            waiting.extend(new)
-        found[start] = seen
-    return found
 
 
 def shape_of(data: dict[str, Any]) -> list[tuple[int, int]]:

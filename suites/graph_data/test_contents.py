@@ -11,9 +11,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
-from suites.graph_data.programs import NODE_KEYS, data_of, documented, empty, following, instantiated
-from suites.raw_handles.programs import Template, runtime_call
+from suites.graph_data.programs import NODE_KEYS, documented, empty, instantiated
+from suites.support.data import data_of, following
+from suites.support.handles import runtime_call
+from suites.support.programs import fork, row_of_operators, row_or_fork
+from suites.support.template import Template
 
 PROGRAMS: dict[str, Callable[[Adapter], Callable[[], None]]] = {"row": row_of_operators, "fork": fork}
 EACH_PROGRAM = row_or_fork("graph-data.fork-and-join")

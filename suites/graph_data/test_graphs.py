@@ -10,10 +10,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
-from suites.graph_data.programs import data_of, documented, instantiated, shape_of
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_between, replay
+from suites.graph_data.programs import documented, instantiated, shape_of
+from suites.support.captures import capture_between, replay
+from suites.support.data import data_of
+from suites.support.programs import fork, row_of_operators, row_or_fork
+from suites.support.template import Template
 
 
 def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:

@@ -10,12 +10,10 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.debug_dump.programs import row_of_operators
-from suites.failed_capture.programs import open_capture
-from suites.graph_data.programs import data_of
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import exec_handle
-from suites.support.programs import capture_between, captured, replay
+from suites.support.captures import capture_between, captured, open_capture, replay
+from suites.support.data import data_of
+from suites.support.handles import exec_handle
+from suites.support.programs import Counter, row_of_operators
 
 REFUSED = "graph data need a kept and instantiated graph"
 

@@ -14,14 +14,9 @@ from torch import nn
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, fail
+from suites.support.programs import ramp
 
 SIZE = 37
-
-
-def ramp(shape: tuple[int, ...] | int, start: int = 0) -> torch.Tensor:
-    """A CPU tensor of distinct small whole numbers."""
-    size = torch.Size((shape,) if isinstance(shape, int) else shape)
-    return torch.arange(start, start + size.numel(), dtype=torch.float32).reshape(size)
 
 
 def wave(shape: tuple[int, ...], phase: float) -> torch.Tensor:

@@ -10,17 +10,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises, fail
 from conformance.markers import requirement
-from suites.graphed_callables.programs import (
-    SIZE,
-    Scale,
-    expect_close,
-    gradient_of,
-    leaf,
-    network,
-    ramp,
-    twins,
-    wave,
-)
+from suites.graphed_callables.programs import SIZE, Scale, expect_close, gradient_of, leaf, network, twins, wave
+from suites.support.programs import ramp
 
 STARTS = (3, 50, -20, 3)
 

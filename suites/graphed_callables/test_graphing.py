@@ -10,7 +10,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf, ramp
+from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf
+from suites.support.programs import ramp
 
 
 @requirement("graphed-callables.warm-ups-before-capture")

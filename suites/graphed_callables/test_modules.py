@@ -11,7 +11,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.graphed_callables.programs import SIZE, Scale, leaf, ramp
+from suites.graphed_callables.programs import SIZE, Scale, leaf
+from suites.support.programs import ramp
 
 #: What a refusal may be: the oldest documents show assertions.
 REFUSALS = (AssertionError, RuntimeError, TypeError, ValueError)

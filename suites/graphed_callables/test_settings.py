@@ -10,8 +10,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.graphed_callables.programs import SIZE, gradient_of, leaf, ramp
-from suites.support.programs import captured, replay
+from suites.graphed_callables.programs import SIZE, gradient_of, leaf
+from suites.support.captures import captured, replay
+from suites.support.programs import ramp
 
 
 def _runs(impl: Adapter, **settings: Any) -> int:

@@ -12,7 +12,8 @@ from torch import nn
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.graphed_callables.programs import SIZE, Scale, expect_close, gradient_of, leaf, network, ramp, twins, wave
+from suites.graphed_callables.programs import SIZE, Scale, expect_close, gradient_of, leaf, network, twins, wave
+from suites.support.programs import ramp
 
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05),

@@ -8,37 +8,15 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from suites.failed_capture.programs import Affine
-from suites.support.programs import capture_between
+from suites.support.captures import capture_between
+from suites.support.hooks import MOMENTS, register
+from suites.support.programs import Affine
 
-KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
-
-#: The documented moments that a hook can be registered for.
-MOMENTS = ("capture-end", "post-instantiate")
 EACH_MOMENT = pytest.mark.parametrize("moment", MOMENTS)
 
 #: The calls that run hooks of a moment: in what a graph is made with, and by what it is made to run them.
 OCCASIONS = ("capture-end", "capture-end-kept", "post-instantiate-in-capture-end", "instantiate", "first-replay")
 EACH_OCCASION = pytest.mark.parametrize("occasion", OCCASIONS)
-
-
-class HookFailed(Exception):
-    """What a hook raises: an exception that no implementation raises."""
-
-
-def raising(_graph: Any) -> None:
-    """A hook that fails."""
-    raise HookFailed("from the hook")
-
-
-def noting(log: list[Any], word: Any) -> Callable[[Any], None]:
-    """A hook that appends `word` to `log`."""
-    return lambda _graph: log.append(word)
-
-
-def register(graph: Any, moment: str, hook: Callable[[Any], Any]) -> Any:
-    """Register `hook` on `graph` for one of `MOMENTS`; return the handle."""
-    return getattr(graph, f"register_{moment.replace('-', '_')}_hook")(hook)
 
 
 class Occasion:

@@ -9,11 +9,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.capture.programs import BOTH_WAYS, capture_by
-from suites.hooks.programs import KEEP, noting
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_between, capture_into, replay
+from suites.support.captures import BOTH_WAYS, capture_between, capture_by, capture_into, replay
+from suites.support.hooks import noting
+from suites.support.programs import Counter
+from suites.support.states import KEEP
+from suites.support.template import Template
 
 
 @requirement("hooks.capture-end-argument")

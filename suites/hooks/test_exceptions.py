@@ -10,18 +10,15 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.context_manager.programs import related
-from suites.failed_capture.memory import growth
-from suites.failed_capture.programs import (
-    Affine,
-    caught,
-    current_stream_kept,
-    expect_capture,
-    expect_eager_work,
-    in_words,
-)
-from suites.hooks.programs import EACH_OCCASION, KEEP, HookFailed, Occasion, raising, register
-from suites.support.programs import capture_into, captured
+from suites.hooks.programs import EACH_OCCASION, Occasion
+from suites.support.captures import capture_into, captured
+from suites.support.hooks import HookFailed, raising, register
+from suites.support.memory import growth
+from suites.support.outcomes import caught, in_words, related
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture, expect_eager_work
+from suites.support.states import KEEP
+from suites.support.streams import stream_kept
 
 REACHES = "what a hook raises reaches the caller of the call that ran it"
 
@@ -40,7 +37,7 @@ class _Mishap:
         self.occasion = Occasion(impl, name)
         self.occasion.prepare()
         self.handle = register(self.occasion.graph, self.occasion.moment, raising)
-        with current_stream_kept(impl):
+        with stream_kept(impl):
             error = caught(self.occasion.happen)
         self.from_hook = any(isinstance(one, HookFailed) for one in related(error))
         self.outcome = in_words(error)
@@ -60,7 +57,7 @@ def test_out_of_the_context_manager(impl: Adapter, *, keep_graph: bool) -> None:
     """The with block raises it, and the caller's stream is current again."""
     graph = impl.new_graph(keep_graph)
     graph.register_capture_end_hook(raising)
-    with current_stream_kept(impl) as before:
+    with stream_kept(impl) as before:
         error = caught(lambda: capture_into(impl, graph, Affine(impl).body))
         after = impl.current_stream()
     expect(any(isinstance(one, HookFailed) for one in related(error)), REACHES, in_words(error))
@@ -78,7 +75,7 @@ def test_no_capture_is_left(impl: Adapter, occasion: str) -> None:
     graph, stream = Occasion(impl, occasion), impl.new_stream()
     register(graph.graph, graph.moment, raising)
     open_after: list[bool] = []
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         with impl.stream(stream):
             if graph.moment == "capture-end" or occasion == "post-instantiate-in-capture-end":
                 impl.capture_begin(graph.graph)
@@ -177,6 +174,6 @@ def test_hooks_after_the_failing_one(impl: Adapter, occasion: str, observe: Call
     register(scene.graph, scene.moment, lambda _: ran.append("before"))
     register(scene.graph, scene.moment, raising)
     register(scene.graph, scene.moment, lambda _: ran.append("after"))
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         caught(scene.happen)
     observe("hooks that ran", list(ran))

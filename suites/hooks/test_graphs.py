@@ -10,9 +10,13 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, attempt, device_synchronize, expect_capture
-from suites.hooks.programs import EACH_MOMENT, KEEP, register
-from suites.support.programs import capture_between, replay
+from suites.hooks.programs import EACH_MOMENT
+from suites.support.captures import capture_between, replay
+from suites.support.disturbances import attempt, device_synchronize
+from suites.support.hooks import register
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture
+from suites.support.states import KEEP
 
 
 @requirement("hooks.per-graph")

@@ -12,7 +12,8 @@ from torch.utils.hooks import RemovableHandle
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
-from suites.hooks.programs import EACH_MOMENT, Rounds, noting
+from suites.hooks.programs import EACH_MOMENT, Rounds
+from suites.support.hooks import noting
 
 
 @requirement("hooks.handle-type")

@@ -11,9 +11,10 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine
-from suites.hooks.programs import noting
-from suites.support.programs import capture_between, replay, side_stream
+from suites.support.captures import capture_between, replay
+from suites.support.hooks import noting
+from suites.support.programs import Affine
+from suites.support.streams import side_stream
 
 MOMENTS = ("capture_start", "capture_end", "post_instantiate", "replay_start", "replay_end")
 FOR_ALL = ("capture_start", "capture_end", "instantiate", "replay_start", "replay_end", "destroy")

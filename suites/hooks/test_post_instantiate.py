@@ -9,11 +9,13 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine
-from suites.hooks.programs import EACH_MOMENT, KEEP, noting, register
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import Template, launch
-from suites.support.programs import capture_between, captured, replay
+from suites.hooks.programs import EACH_MOMENT
+from suites.support.captures import capture_between, captured, replay
+from suites.support.handles import launch
+from suites.support.hooks import noting, register
+from suites.support.programs import Affine, Counter
+from suites.support.states import KEEP
+from suites.support.template import Template
 
 ONCE = "a post-instantiate hook runs once after each instantiation"
 

@@ -10,9 +10,13 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, caught, current_stream_kept, expect_capture, in_words
-from suites.hooks.programs import EACH_OCCASION, Occasion, register
-from suites.support.programs import capture_between
+from suites.hooks.programs import EACH_OCCASION, Occasion
+from suites.support.captures import capture_between
+from suites.support.hooks import register
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture
+from suites.support.streams import stream_kept
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "replay": lambda graph: graph.replay(),
@@ -42,7 +46,7 @@ class _Entered:
         self._call = CALLS[call]
         self._depth = 0
         self.handle = register(self.occasion.graph, self.occasion.moment, self._hook)
-        with current_stream_kept(impl):
+        with stream_kept(impl):
             self.outer = caught(self.occasion.happen)
         impl.synchronize()
 
@@ -100,7 +104,7 @@ def test_capture_of_another_graph(impl: Adapter, occasion: str) -> None:
         other.replay()
 
     handle = register(scene.graph, scene.moment, hook)
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         expect_no_raise("a hook may capture and replay another graph", scene.happen)
     impl.synchronize()
     handle.remove()

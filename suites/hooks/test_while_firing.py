@@ -10,7 +10,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
-from suites.hooks.programs import EACH_MOMENT, MOMENTS, Rounds
+from suites.hooks.programs import EACH_MOMENT, Rounds
+from suites.support.hooks import MOMENTS
 
 
 class _Scene:

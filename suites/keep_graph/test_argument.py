@@ -10,8 +10,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.support.programs import capture_into, replay
+from suites.support.captures import capture_into, replay
+from suites.support.programs import Counter
 
 Make = Callable[[Adapter], Any]
 

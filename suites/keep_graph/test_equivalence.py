@@ -8,8 +8,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import Counter
 
 DTYPES = (torch.float64, torch.bfloat16, torch.int64)
 

@@ -10,10 +10,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises, fail
 from conformance.markers import requirement
-from suites.keep_graph.programs import HELD_STATES, Counter, graph_in_state, refusal, runs_so_far
-from suites.support.programs import capture_into, replay, side_stream
-
-KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+from suites.support.captures import capture_into, replay
+from suites.support.outcomes import refusal
+from suites.support.programs import Counter
+from suites.support.states import HELD_STATES, KEEP, graph_in_state, runs_so_far
+from suites.support.streams import side_stream
 
 
 @requirement("keep-graph.refused-before-capture")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import Counter
 
 
 @requirement("keep-graph.false-executable-at-capture-end")

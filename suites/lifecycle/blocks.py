@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from suites.context_manager.programs import RESTORED, Unrelated, refused_block, related, spoil, stream_kept
-from suites.failed_capture.programs import caught, in_words
 from suites.lifecycle.lives import Lives, Named, added
 from suites.lifecycle.machine import offers
-from suites.support.programs import replay
+from suites.support.blocks import RESTORED, Unrelated, refused_block, spoil
+from suites.support.captures import replay
+from suites.support.outcomes import caught, in_words, related
+from suites.support.streams import stream_kept
 
 if TYPE_CHECKING:
     import torch

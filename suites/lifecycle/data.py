@@ -6,10 +6,11 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from suites.graph_data.programs import data_of, following
 from suites.lifecycle.lives import Lives
 from suites.lifecycle.machine import offers
-from suites.raw_handles.programs import Template, exec_handle
+from suites.support.data import data_of, following
+from suites.support.handles import exec_handle
+from suites.support.template import Template
 
 REFUSED = "graph data need a kept and instantiated graph"
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from suites.debug_dump.programs import dump, dumped, quiet
 from suites.lifecycle.lives import Lives, added
 from suites.lifecycle.machine import offers
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_between, replay
+from suites.support.captures import capture_between, replay
+from suites.support.dumps import dump, dumped, quiet
+from suites.support.template import Template
 
 if TYPE_CHECKING:
     import torch

@@ -8,7 +8,8 @@ from conformance.adapter import Adapter
 from conformance.checks import expect
 from suites.lifecycle.lives import Lives
 from suites.lifecycle.machine import offers
-from suites.raw_handles.programs import Template, exec_handle, launch, template_handle
+from suites.support.handles import exec_handle, launch, template_handle
+from suites.support.template import Template
 
 
 def _expect_int(handle: Any, which: str) -> None:

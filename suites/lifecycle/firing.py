@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.context_manager.programs import related
-from suites.failed_capture.programs import caught, current_stream_kept, in_words
-from suites.hooks.programs import MOMENTS, HookFailed, noting, raising, register
 from suites.lifecycle.lives import Lives, added
 from suites.lifecycle.machine import offers
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_between, replay
+from suites.support.captures import capture_between, replay
+from suites.support.hooks import MOMENTS, HookFailed, noting, raising, register
+from suites.support.outcomes import caught, in_words, related
+from suites.support.streams import stream_kept as current_stream_kept
+from suites.support.template import Template
 
 if TYPE_CHECKING:
     import torch

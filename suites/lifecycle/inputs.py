@@ -9,9 +9,10 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from suites.lifecycle.lives import Lives
-from suites.liveness.programs import POISON, SIZE, UNTOUCHED, expect_alive, expect_dead
-from suites.liveness.test_uses import check_death
-from suites.support.programs import capture_between, capture_into
+from suites.support.captures import capture_between, capture_into
+from suites.support.liveness import UNTOUCHED, expect_alive, expect_dead
+from suites.support.programs import POISON, SIZE
+from suites.support.uses import check_death
 
 #: Ways to use an input, one of each row in a life.
 USES = (

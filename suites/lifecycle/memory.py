@@ -10,12 +10,14 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.failed_capture.memory import use_large_memory
-from suites.failed_capture.programs import attempt, caught, expect_capture, expect_eager_work, host_read
 from suites.lifecycle.lives import Lives
 from suites.lifecycle.machine import offers
-from suites.pools.programs import POISON, chain, churn, settle
-from suites.support.programs import capture_into, captured, replay
+from suites.support.captures import capture_into, captured, replay
+from suites.support.disturbances import attempt, host_read
+from suites.support.memory import churn, settle, use_large_memory
+from suites.support.outcomes import caught
+from suites.support.programs import POISON, chain
+from suites.support.recovery import expect_capture, expect_eager_work
 
 #: Elements of the tensors of these captures: not round, and more than a block of the smallest kind.
 SIZE = 1031

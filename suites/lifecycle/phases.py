@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from suites.capture_phases.programs import capture_pre, finish
-from suites.failed_capture.programs import open_capture
 from suites.lifecycle.lives import Lives, added
 from suites.lifecycle.machine import offers
-from suites.raw_handles.programs import Template, exec_handle
+from suites.support.captures import open_capture
+from suites.support.handles import exec_handle
+from suites.support.phases import capture_pre, finish
+from suites.support.template import Template
 
 if TYPE_CHECKING:
     import torch

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from suites.debug_dump.programs import dump, quiet
-from suites.failed_capture.programs import caught, current_stream_kept, in_words
 from suites.lifecycle.lives import Lives, added
 from suites.lifecycle.machine import offers
-from suites.raw_handles.programs import exec_handle
-from suites.support.programs import capture_between, replay, side_stream
+from suites.support.captures import capture_between, replay
+from suites.support.dumps import dump, quiet
+from suites.support.handles import exec_handle
+from suites.support.outcomes import caught, in_words
+from suites.support.streams import side_stream
+from suites.support.streams import stream_kept as current_stream_kept
 
 if TYPE_CHECKING:
     import torch

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import NotConforming, expect, expect_equal, expect_raises
-from suites.failed_capture.programs import caught, in_words, open_capture
 from suites.lifecycle.lives import Lives, added
 from suites.lifecycle.machine import offers
-from suites.misuse.test_messages import judge
-from suites.raw_handles.programs import Template
-from suites.support.programs import capture_between, capture_into, replay, side_stream
+from suites.support.captures import capture_between, capture_into, open_capture, replay
+from suites.support.outcomes import caught, in_words, judge
+from suites.support.streams import side_stream
+from suites.support.template import Template
 
 if TYPE_CHECKING:
     import torch

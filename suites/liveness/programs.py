@@ -6,29 +6,14 @@ keeps what it means to drop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_equal, expect_raises, fail
-from suites.support.programs import captured, replay
+from suites.support.liveness import checked
+from suites.support.programs import POISON, SIZE
 
 if TYPE_CHECKING:
     import torch
-
-SIZE = 37
-POISON = -99.0
-
-DEAD = "with the liveness check on, replay raises RuntimeError once an input is deallocated"
-ALIVE = "with the liveness check on and every input alive, replay runs and computes the right result"
-UNTOUCHED = "a replay refused by the liveness check launches nothing"
-
-
-def checked(
-    impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None, **settings: Any
-) -> tuple[Any, Any]:
-    """A new graph of `body` captured with the liveness check on, and what `body` returned."""
-    return captured(impl, body, keep_graph=keep_graph, liveness=True, **settings)
 
 
 def add_one(impl: Adapter, held: list[torch.Tensor], **settings: Any) -> tuple[Any, torch.Tensor]:
@@ -36,31 +21,3 @@ def add_one(impl: Adapter, held: list[torch.Tensor], **settings: Any) -> tuple[A
     out = impl.full(SIZE, POISON)
     graph, _ = checked(impl, lambda: out.copy_(held[0] + 1), **settings)
     return graph, out
-
-
-def expect_dead(impl: Adapter, graph: Any, out: torch.Tensor, what: str, times: int = 2) -> None:
-    """Reject unless replays of `graph` are refused and leave `out` as it was.
-
-    Args:
-        impl: reads `out`.
-        graph: graph whose input is gone.
-        out: tensor that a replay would overwrite.
-        what: how the input came to be gone.
-        times: how often to try.
-    """
-    for _ in range(times):
-        out.fill_(POISON)
-        error = expect_raises(f"{DEAD} (here: {what})", graph.replay)
-        # A traceback holds frames, and with them tensors that the next step of a test lets die.
-        error.__traceback__ = None
-        expect_equal(impl, out, POISON, UNTOUCHED)
-
-
-def expect_alive(impl: Adapter, graph: Any, out: torch.Tensor, expected: Any, what: str) -> None:
-    """Reject unless a replay of `graph` runs and leaves `expected` in `out`."""
-    out.fill_(POISON)
-    try:
-        replay(impl, graph)
-    except RuntimeError as error:
-        fail(f"{ALIVE} (here: {what})", f"replay was refused: {error}")
-    expect_equal(impl, out, expected, f"{ALIVE} (here: {what})")

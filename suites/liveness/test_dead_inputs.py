@@ -10,8 +10,11 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.liveness.programs import DEAD, POISON, SIZE, UNTOUCHED, add_one, checked, expect_alive, expect_dead
-from suites.support.programs import captured, side_stream
+from suites.liveness.programs import add_one
+from suites.support.captures import captured
+from suites.support.liveness import DEAD, UNTOUCHED, checked, expect_alive, expect_dead
+from suites.support.programs import POISON, SIZE
+from suites.support.streams import side_stream
 
 
 @requirement("liveness.dead-input")

@@ -11,8 +11,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.liveness.programs import DEAD, POISON, SIZE, add_one, checked, expect_alive, expect_dead
-from suites.support.programs import capture_into, captured, replay
+from suites.liveness.programs import add_one
+from suites.support.captures import capture_into, captured, replay
+from suites.support.liveness import DEAD, checked, expect_alive, expect_dead
+from suites.support.programs import POISON, SIZE
 
 
 @requirement("liveness.keeps-nothing-alive")

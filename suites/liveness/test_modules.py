@@ -9,8 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.liveness.programs import POISON, SIZE, checked, expect_alive, expect_dead
-from suites.support.programs import side_stream
+from suites.support.liveness import checked, expect_alive, expect_dead
+from suites.support.programs import POISON, SIZE
+from suites.support.streams import side_stream
 
 
 class Scale(torch.nn.Module):

@@ -12,8 +12,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.liveness.programs import ALIVE, POISON, SIZE, add_one, checked, expect_alive
-from suites.support.programs import captured, replay
+from suites.liveness.programs import add_one
+from suites.support.captures import captured, replay
+from suites.support.liveness import ALIVE, checked, expect_alive
+from suites.support.programs import POISON, SIZE
 
 
 def _refused(graph: Any) -> bool:

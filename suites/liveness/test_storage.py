@@ -9,7 +9,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.liveness.programs import POISON, SIZE, add_one, checked, expect_alive, expect_dead
+from suites.liveness.programs import add_one
+from suites.support.liveness import checked, expect_alive, expect_dead
+from suites.support.programs import POISON, SIZE
 
 Held = list[torch.Tensor]
 

@@ -10,9 +10,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.failed_capture.programs import caught
-from suites.liveness.programs import SIZE
-from suites.support.programs import OperatorCount, capture_between, side_stream
+from suites.support.captures import capture_between
+from suites.support.outcomes import caught
+from suites.support.programs import SIZE, OperatorCount
+from suites.support.streams import side_stream
 
 WAYS = ("ended", "ended-and-replayed", "reset", "deletion")
 

@@ -11,7 +11,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from suites.failed_capture.programs import Affine, device_synchronize, open_capture, spoil
+from suites.support.captures import open_capture
+from suites.support.disturbances import attempt, device_synchronize
+from suites.support.programs import Affine
 
 #: A graph in a state, for as long as a ``with`` block lasts; it captured the program if its state has captured.
 State = Callable[[Adapter, Affine], AbstractContextManager[Any]]
@@ -95,7 +97,7 @@ def reset_keep(impl: Adapter, program: Affine) -> Iterator[Any]:
 @contextlib.contextmanager
 def failed(impl: Adapter, program: Affine) -> Iterator[Any]:
     """Its capture failed."""
-    outcome = spoil(impl, device_synchronize, program.body)
+    outcome = attempt(impl, program.body, device_synchronize(impl))
     expect(outcome.ending is not None, "a capture with a synchronisation in it ends with an error", str(outcome))
     yield outcome.graph
 
@@ -103,7 +105,7 @@ def failed(impl: Adapter, program: Affine) -> Iterator[Any]:
 @contextlib.contextmanager
 def failed_keep(impl: Adapter, program: Affine) -> Iterator[Any]:
     """Its capture failed, it would have kept its template."""
-    outcome = spoil(impl, device_synchronize, program.body, keep_graph=True)
+    outcome = attempt(impl, program.body, device_synchronize(impl), keep_graph=True)
     expect(outcome.ending is not None, "a capture with a synchronisation in it ends with an error", str(outcome))
     yield outcome.graph
 

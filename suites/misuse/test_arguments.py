@@ -7,8 +7,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect_raises
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine
 from suites.misuse.programs import captured
+from suites.support.programs import Affine
 
 WRONG = (RuntimeError, TypeError, ValueError)
 

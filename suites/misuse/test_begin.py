@@ -7,15 +7,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import NotConforming, expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.failed_capture.programs import (
-    Affine,
-    caught,
-    expect_capture,
-    expect_eager_work,
-    in_words,
-    open_capture,
-)
 from suites.misuse.programs import captured
+from suites.support.captures import open_capture
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture, expect_eager_work
 
 on_streams = pytest.mark.parametrize("where", ["same-stream", "other-stream"])
 

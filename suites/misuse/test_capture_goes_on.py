@@ -8,7 +8,9 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, caught, in_words, open_capture
+from suites.support.captures import open_capture
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
 
 
 def expect_capture_goes_on(impl: Adapter, graph: Any, call: Callable[[], Any]) -> None:

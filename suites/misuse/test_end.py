@@ -7,16 +7,12 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from conformance.markers import requirement
-from suites.failed_capture.programs import (
-    Affine,
-    caught,
-    expect_capture,
-    expect_eager_work,
-    in_words,
-    open_capture,
-)
 from suites.misuse.programs import State, captured, failed, in_states, instantiated, name, new, reset, template
-from suites.support.programs import side_stream
+from suites.support.captures import open_capture
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture, expect_eager_work
+from suites.support.streams import side_stream
 
 
 @requirement("misuse.end-without-begin")

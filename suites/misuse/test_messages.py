@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_raises
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, open_capture
 from suites.misuse.programs import State, captured, in_states, new, new_keep, reset, reset_keep
-from suites.support.programs import side_stream
-
-PROMISE = "the error of a refused call tells its user, in words, what is wrong"
-
-
-def judge(call: Callable[[], Any]) -> None:
-    """Reject unless `call` raises a RuntimeError whose message is written for a user."""
-    text = str(expect_raises("the call is refused", call)).strip()
-    expect(len(text.split()) >= 3, PROMISE, f"the message {text!r}")
-    expect("INTERNAL ASSERT" not in text, PROMISE, f"a failed assertion of the implementation's own: {text!r}")
+from suites.support.captures import open_capture
+from suites.support.outcomes import judge
+from suites.support.programs import Affine
+from suites.support.streams import side_stream
 
 
 @requirement("misuse.messages")

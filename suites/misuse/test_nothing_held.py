@@ -23,7 +23,6 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, expect_capture
 from suites.misuse.programs import (
     State,
     captured,
@@ -38,6 +37,8 @@ from suites.misuse.programs import (
     reset_keep,
     template,
 )
+from suites.support.programs import Affine
+from suites.support.recovery import expect_capture
 
 
 def refused(impl: Adapter, state: State, call: Callable[[Any], Any], what: str) -> None:

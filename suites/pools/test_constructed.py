@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.support.programs import capture_into, captured, replay
+from suites.support.captures import capture_into, captured, replay
 
 
 @requirement("accelerator.settings-last")

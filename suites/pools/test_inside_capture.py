@@ -11,8 +11,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE
-from suites.support.programs import captured, replay
+from suites.support.captures import captured, replay
+from suites.support.programs import POISON, SIZE
 
 
 @requirement("pools.reuse-inside-capture")

@@ -10,8 +10,11 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain, chain, churn, settle
-from suites.support.programs import captured, replay, side_stream
+from suites.pools.programs import capture_chain
+from suites.support.captures import captured, replay
+from suites.support.memory import churn, settle
+from suites.support.programs import POISON, SIZE, chain
+from suites.support.streams import side_stream
 
 
 def check_apart(impl: Adapter, graphs: list[tuple[Any, torch.Tensor, torch.Tensor]], promise: str) -> None:

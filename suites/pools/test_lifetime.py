@@ -9,8 +9,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain, chain, churn, settle
-from suites.support.programs import capture_into, captured, replay, side_stream
+from suites.pools.programs import capture_chain
+from suites.support.captures import capture_into, captured, replay
+from suites.support.memory import churn, settle
+from suites.support.programs import POISON, SIZE, chain
+from suites.support.streams import side_stream
 
 
 @requirement("pools.lives-while-used")

@@ -10,8 +10,9 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, fail
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain
-from suites.support.programs import replay
+from suites.pools.programs import capture_chain
+from suites.support.captures import replay
+from suites.support.programs import POISON, SIZE
 
 
 def _expect_replays(impl: Adapter, graph: Any, source: Any, out: Any, steps: int, promise: str) -> None:

@@ -10,8 +10,10 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain, chain
-from suites.support.programs import capture_into, replay, side_stream
+from suites.pools.programs import capture_chain
+from suites.support.captures import capture_into, replay
+from suites.support.programs import POISON, SIZE, chain
+from suites.support.streams import side_stream
 
 # A made-up tuple of numbers or a bare number is not among them: tokens are opaque, and it might be one.
 NO_TOKENS: dict[str, Callable[[Adapter], Any]] = {

@@ -11,8 +11,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain, chain, settle, usage
-from suites.support.programs import captured, replay
+from suites.pools.programs import capture_chain
+from suites.support.captures import captured, replay
+from suites.support.memory import settle, usage
+from suites.support.programs import POISON, SIZE, chain
 
 WAYS = ("context-manager", "capture-begin")
 

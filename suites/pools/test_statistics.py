@@ -15,8 +15,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.pools.programs import capture_chain, chain, settle, usage, usage_since
-from suites.support.programs import capture_between, capture_into, captured, replay
+from suites.pools.programs import capture_chain
+from suites.support.captures import capture_between, capture_into, captured, replay
+from suites.support.memory import settle, usage, usage_since
+from suites.support.programs import chain
 
 SIZE = 30011
 

@@ -9,8 +9,9 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain, chain
-from suites.support.programs import capture_into, replay
+from suites.pools.programs import capture_chain
+from suites.support.captures import capture_into, replay
+from suites.support.programs import POISON, SIZE, chain
 
 
 @requirement("pools.token-after-capture")

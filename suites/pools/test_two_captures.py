@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.pools.programs import POISON, SIZE, capture_chain, chain
-from suites.support.programs import replay
+from suites.pools.programs import capture_chain
+from suites.support.captures import replay
+from suites.support.programs import POISON, SIZE, chain
 
 if TYPE_CHECKING:
     import torch

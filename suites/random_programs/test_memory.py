@@ -8,7 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import Script, hold
-from suites.support.programs import captured
+from suites.support.captures import captured
 
 RESULT = "a replay gives the bits of the captured work, whatever was done to other memory in between"
 KEPT = "what a replay gave stays until a replay in the same pool, also when its graph is gone"

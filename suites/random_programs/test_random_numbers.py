@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import Script, hold
-from suites.support.programs import captured
+from suites.support.captures import captured
 
 PROMISE = "from the same seed a replay draws what running the program eagerly at its place would"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
-from suites.error_modes.programs import MODES, unsafe, unsafe_elsewhere
-from suites.failed_capture.programs import attempt
 from suites.random_programs.scripts import Script, hold
-from suites.support.programs import capture_between, captured
+from suites.support.captures import capture_between, captured
+from suites.support.disturbances import attempt
+from suites.support.modes import MODES, unsafe, unsafe_elsewhere
 
 REPORTED = "a call that a capture cannot hold raises a RuntimeError, there or when the capture ends"
 ENDS = "capture_end raises a RuntimeError after a call that a capture prohibits"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
-from suites.pools.programs import usage, usage_since
 from suites.random_programs.scripts import Script, hold
-from suites.support.programs import captured
+from suites.support.captures import captured
+from suites.support.memory import usage, usage_since
 
 COUNTED = "memory of a capture's outputs counts as allocated while they live, as that of other tensors does"
 ALLOCATED = "allocated memory is back where it was once graphs and tensors are gone"

@@ -6,7 +6,7 @@ from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import Script, hold
-from suites.support.programs import capture_between, captured
+from suites.support.captures import capture_between, captured
 
 ORDERED = "a replay runs on the current stream, after what the stream waited for and before what waits for it"
 APART = "work on a stream that takes no part in a capture runs at once, and in no replay"

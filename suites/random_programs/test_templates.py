@@ -8,9 +8,9 @@ from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import Script, hold
-from suites.raw_handles.programs import launch
-from suites.support.programs import replay
-from suites.template_editing.programs import executable_of, kept, refused_update, update
+from suites.support.captures import replay
+from suites.support.editor import kept, refused_update, update
+from suites.support.handles import executable_of, launch
 
 DOES = "a replay does what the executable holds: the template of the latest instantiate(), and its own changes since"
 CLONED = "a clone does what the template does, but for its own edits"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import exec_handle
-from suites.support.programs import capture_into, captured, replay
-
-KEEP = pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+from suites.support.captures import capture_into, captured, replay
+from suites.support.handles import exec_handle
+from suites.support.programs import Counter
+from suites.support.states import KEEP
 
 
 @requirement("raw-handles.exec-is-int")

@@ -11,9 +11,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import Template, launch, runtime_call
-from suites.support.programs import capture_into, captured, replay
+from suites.support.captures import capture_into, captured, replay
+from suites.support.handles import launch, runtime_call
+from suites.support.programs import Counter
+from suites.support.template import Template
 
 
 @requirement("raw-handles.template-has-captured-nodes")

@@ -10,8 +10,8 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
-from suites.raw_handles.programs import Template
-from suites.support.programs import captured
+from suites.support.captures import captured
+from suites.support.template import Template
 
 SIZE = 37
 FLAG = -7.0  # what the flag holds before each replay

@@ -9,11 +9,13 @@ import pytest
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.kept import Kept
-from suites.raw_handles.programs import Template, launch
 from suites.reinstantiation.programs import FEW_EDITS, SIZE, UNEDITED, Edit, Scene
-from suites.support.programs import captured, replay, side_stream
+from suites.support.captures import captured, replay
+from suites.support.handles import launch
+from suites.support.programs import Counter
+from suites.support.streams import side_stream
+from suites.support.template import Template
+from suites.support.user_objects import Kept
 
 
 @requirement("reinstantiation.same-work-when-unedited")

@@ -10,10 +10,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.raw_handles.programs import Template
 from suites.reinstantiation.programs import SIZE, UNEDITED, Scene
-from suites.support.programs import capture_into, captured, replay
+from suites.support.captures import capture_into, captured, replay
+from suites.support.programs import Counter
+from suites.support.template import Template
 
 # One dtype for each element size that a memset node can have.
 DTYPES = {torch.int32: -9, torch.bfloat16: -1.5, torch.uint8: 201}

@@ -8,13 +8,7 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
-from suites.support.programs import captured
-
-
-def ramp(shape: tuple[int, ...], start: int = 0) -> torch.Tensor:
-    """A CPU tensor of distinct small whole numbers, so that arithmetic on it is exact in every float type."""
-    count = int(torch.Size(shape).numel())
-    return torch.arange(start, start + count, dtype=torch.float32).reshape(shape)
+from suites.support.captures import captured
 
 
 def chain(x: torch.Tensor, y: torch.Tensor) -> None:

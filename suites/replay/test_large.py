@@ -8,7 +8,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.support.programs import captured, replay, side_stream
+from suites.support.captures import captured, replay
+from suites.support.streams import side_stream
 
 #: Neither round nor a multiple of a block, and above 2**16, 2**20 and one megabyte of elements of any kind.
 SIZE = (1 << 20) + 37

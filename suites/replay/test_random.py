@@ -13,7 +13,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
 from suites.replay.programs import results_of
-from suites.support.programs import captured
+from suites.support.captures import captured
 
 #: Each makes random numbers from a tensor of ones that holds 37 elements.
 DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

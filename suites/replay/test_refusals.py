@@ -9,7 +9,8 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.support.programs import capture_into, captured, replay, side_stream
+from suites.support.captures import capture_into, captured, replay
+from suites.support.streams import side_stream
 
 NOTHING_CAPTURED = "replay of a graph that captured nothing is refused"
 

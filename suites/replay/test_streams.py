@@ -10,7 +10,8 @@ from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
 from suites.replay.programs import captured_chain, chain, chained
-from suites.support.programs import capture_between, captured, side_stream
+from suites.support.captures import capture_between, captured
+from suites.support.streams import side_stream
 
 
 @pytest.mark.parametrize("where", ["capture-stream", "other-stream", "default-stream"])

@@ -9,15 +9,10 @@ import pytest
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.keep_graph.programs import (
-    HELD_STATES,
-    Counter,
-    each_mode,
-    each_state,
-    graph_in_state,
-    runs_so_far,
-)
-from suites.support.programs import capture_into, captured, replay
+from suites.reset.programs import each_mode, each_state
+from suites.support.captures import capture_into, captured, replay
+from suites.support.programs import Counter
+from suites.support.states import HELD_STATES, graph_in_state, runs_so_far
 
 EACH_STATE = each_state("reset.kept-graphs")
 EACH_MODE = each_mode("reset.kept-graphs")

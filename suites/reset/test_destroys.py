@@ -9,9 +9,10 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter, graph_in_state
-from suites.raw_handles.kept import Kept
-from suites.support.programs import capture_into, replay
+from suites.support.captures import capture_into, replay
+from suites.support.programs import Counter
+from suites.support.states import graph_in_state
+from suites.support.user_objects import Kept
 
 PROMISES = {
     "reset": "reset() destroys what the graph held: its template and its executable",

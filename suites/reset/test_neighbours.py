@@ -8,8 +8,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter, collect_garbage, each_mode
-from suites.support.programs import capture_into, captured, replay, side_stream
+from suites.reset.programs import collect_garbage, each_mode
+from suites.support.captures import capture_into, captured, replay
+from suites.support.programs import Counter
+from suites.support.streams import side_stream
 
 EACH_MODE = each_mode("reset.kept-graphs")
 

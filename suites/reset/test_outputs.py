@@ -10,8 +10,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
-from suites.keep_graph.programs import collect_garbage, each_mode
-from suites.support.programs import captured, replay
+from suites.reset.programs import collect_garbage, each_mode
+from suites.support.captures import captured, replay
 
 SIZE = 1003
 ENDINGS = pytest.mark.parametrize("ending", ["reset", "deleted", "reset-and-deleted"])

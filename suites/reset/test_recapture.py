@@ -12,8 +12,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter, each_mode, each_state, graph_in_state, runs_so_far
-from suites.support.programs import capture_into, captured, replay
+from suites.reset.programs import each_mode, each_state
+from suites.support.captures import capture_into, captured, replay
+from suites.support.programs import Counter
+from suites.support.states import graph_in_state, runs_so_far
 
 EACH_MODE = each_mode("reset.kept-graphs")
 

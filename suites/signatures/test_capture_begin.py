@@ -11,7 +11,8 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
-from suites.support.programs import captured, replay, side_stream
+from suites.support.captures import captured, replay
+from suites.support.streams import side_stream
 
 REFUSALS = (TypeError, ValueError, RuntimeError)
 

@@ -12,7 +12,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, expect_parameter, parameters_of
-from suites.support.programs import capture_into, replay
+from suites.support.captures import capture_into, replay
 
 REFUSALS = (TypeError, ValueError, RuntimeError)
 

@@ -14,7 +14,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect_raises, fail
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, expect_parameter
-from suites.support.programs import captured
+from suites.support.captures import captured
 
 
 def _captured(impl: Adapter) -> Any:

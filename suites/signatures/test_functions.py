@@ -10,9 +10,9 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.context_manager.programs import context
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
-from suites.support.programs import replay
+from suites.support.blocks import context
+from suites.support.captures import replay
 
 
 def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,8 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.signatures.programs import expect_member, expect_parameter
-from suites.support.programs import captured, replay, side_stream
+from suites.support.captures import captured, replay
+from suites.support.streams import side_stream
 
 
 @pytest.mark.parametrize("name", ["capture_begin", "capture_end", "replay"])

@@ -1,1 +1,1 @@
-"""Programs, moves and checks that the suites of several areas share."""
+"""Programs, moves and checks that the suites of several areas share: no area imports from another."""

@@ -1,68 +1,125 @@
-"""Small programs and moves that several suites share."""
+"""Programs whose replays can be checked."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_no_raise
+from conformance.checks import expect_equal, expect_no_raise
+from conformance.markers import requirement
+
+#: Not round, so that a block of memory is never exactly filled.
+SIZE = 37
+#: What an output holds before a replay: no program computes it.
+POISON = -99.0
+#: How many operators a row has unless told otherwise.
+OPERATORS = 4
 
 
-def capture_into(impl: Adapter, graph: Any, body: Callable[[], Any], **settings: Any) -> Any:
-    """Capture `body` into `graph` with the implementation's context manager; return what `body` returned."""
-    with impl.capture(graph, **settings):
-        return body()
+class Affine:
+    """``out = x * factor + 1`` over static tensors, in two halves so that something can happen between them."""
+
+    def __init__(self, impl: Adapter, factor: float = 3.0) -> None:
+        self.factor = factor
+        self.x = impl.full(SIZE, 2.0)
+        self.out = impl.full(SIZE, POISON)
+        self._product: torch.Tensor | None = None
+
+    def first_half(self) -> None:
+        """Make the product, in the graph's pool."""
+        self._product = self.x * self.factor
+
+    def second_half(self) -> None:
+        """Finish what `first_half` began."""
+        assert self._product is not None, "the halves were called out of order"
+        self.out.copy_(self._product + 1)
+        self._product = None
+
+    def body(self) -> None:
+        """The whole program."""
+        self.first_half()
+        self.second_half()
+
+    def check(self, impl: Adapter, graph: Any, promise: str) -> None:
+        """Reject unless replays of `graph` compute the program, each time from new input into poisoned output."""
+        for value in (5.0, -2.0, 11.0):
+            self.x.fill_(value)
+            self.out.fill_(POISON)
+            expect_no_raise(promise, graph.replay)
+            expect_equal(impl, self.out, value * self.factor + 1, promise)
 
 
-def captured(
-    impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None, **settings: Any
-) -> tuple[Any, Any]:
-    """A new graph holding the work of `body`, and what `body` returned."""
-    graph = impl.new_graph(keep_graph)
-    return graph, capture_into(impl, graph, body, **settings)
+class Counter:
+    """A tensor in ordinary memory and a program that adds `step` to it, so that its values tell how often it ran."""
+
+    def __init__(self, impl: Adapter, step: float = 1.0, shape: tuple[int, ...] = (3, 5)) -> None:
+        self._impl = impl
+        self._step = step
+        # No two elements are equal, so an element that was skipped or written twice cannot hide.
+        self._start = torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape) + 100
+        self.tensor = impl.tensor(self._start)
+
+    def body(self) -> None:
+        """The program: one in-place addition."""
+        self.tensor.add_(self._step)
+
+    def expect_runs(self, runs: int, promise: str) -> None:
+        """Reject unless the program ran `runs` times since the counter was made."""
+        expect_equal(self._impl, self.tensor, self._start + runs * self._step, promise)
 
 
-@contextlib.contextmanager
-def side_stream(impl: Adapter, stream: Any = None) -> Iterator[Any]:
-    """Make a side stream current, ordered after the work before it and before the work after it."""
-    side = impl.new_stream() if stream is None else stream
-    before = impl.current_stream()
-    side.wait_stream(before)
-    with impl.stream(side):
-        yield side
-    before.wait_stream(side)
+def chain(source: torch.Tensor, steps: int) -> torch.Tensor:
+    """`source + steps`, one step at a time: each temporary dies when the one after the next is made."""
+    value = source + 1
+    for _ in range(steps - 1):
+        value = value + 1
+    return value
 
 
-def replay(impl: Adapter, graph: Any, times: int = 1) -> None:
-    """Replay `graph` on the current stream and wait for it."""
-    for _ in range(times):
-        expect_no_raise("a graph that holds a capture can be replayed", graph.replay)
-    impl.synchronize()
+def ramp(shape: tuple[int, ...] | int, start: int = 0) -> torch.Tensor:
+    """A CPU tensor of distinct small whole numbers."""
+    size = torch.Size((shape,) if isinstance(shape, int) else shape)
+    return torch.arange(start, start + size.numel(), dtype=torch.float32).reshape(size)
 
 
-def capture_between(impl: Adapter, graph: Any, body: Callable[[], Any], *, stream: Any = None, **settings: Any) -> Any:
-    """Capture `body` between capture_begin and capture_end on a side stream; return what `body` returned."""
-    with side_stream(impl, stream):
-        impl.capture_begin(graph, **settings)
-        try:
-            result = body()
-        except BaseException:
-            impl.abort_capture(graph)
-            raise
-        graph.capture_end()
-    return result
+def row_of_operators(impl: Adapter, count: int = OPERATORS) -> Callable[[], None]:
+    """A program of `count` operators on one stream."""
+    x = impl.full(SIZE, 1.0)
+
+    def body() -> None:
+        for _ in range(count):
+            x.add_(1)
+
+    return body
 
 
-def warm_up(impl: Adapter, body: Callable[[], Any], times: int = 2) -> None:
-    """Run `body` eagerly on a side stream, so that no library handle is made inside the capture that follows."""
-    with side_stream(impl):
-        for _ in range(times):
-            body()
-    impl.synchronize()
+def fork(impl: Adapter) -> Callable[[], None]:
+    """A program with one operator before a fork, one on either branch, and one after the join."""
+    x, y = impl.full(SIZE, 1.0), impl.full((3, 5), 1.0)
+    side = impl.new_stream()
+
+    def body() -> None:
+        x.add_(1)
+        stream = impl.current_stream()
+        side.wait_stream(stream)
+        x.mul_(2)
+        with impl.stream(side):
+            y.mul_(3)
+        stream.wait_stream(side)
+        y.add_(4)
+
+    return body
+
+
+def row_or_fork(joined: str) -> pytest.MarkDecorator:
+    """Run a test on a row of operators and on a fork; the latter also decides the requirement `joined`."""
+    mark = requirement(joined)
+    return pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=mark)])
 
 
 class OperatorCount(TorchDispatchMode):

@@ -8,9 +8,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
-from suites.raw_handles.programs import launch
-from suites.support.programs import replay
-from suites.template_editing.programs import kept
+from suites.support.captures import replay
+from suites.support.editor import kept
+from suites.support.handles import launch
 
 SIZE = 37
 

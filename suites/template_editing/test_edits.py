@@ -11,8 +11,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.support.programs import replay
-from suites.template_editing.programs import kept, nodes_made_by
+from suites.support.captures import replay
+from suites.support.editor import kept
+from suites.template_editing.programs import nodes_made_by
 
 SIZE = 37
 

@@ -10,9 +10,9 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.raw_handles.programs import runtime_call
-from suites.support.programs import replay
-from suites.template_editing.programs import executable_of, kept, refused_update, update
+from suites.support.captures import replay
+from suites.support.editor import kept, refused_update, update
+from suites.support.handles import executable_of, runtime_call
 
 SIZE = 37
 

@@ -10,9 +10,9 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.debug_dump.programs import fork, row_of_operators, row_or_fork
-from suites.raw_handles.programs import pattern_of
-from suites.template_editing.programs import kept
+from suites.support.editor import kept
+from suites.support.programs import fork, row_of_operators, row_or_fork
+from suites.support.template import pattern_of
 
 
 @requirement("template-editing.types-of-added-nodes")

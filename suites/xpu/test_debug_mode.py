@@ -7,9 +7,9 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.debug_dump.programs import debugged
-from suites.failed_capture.programs import Affine
-from suites.raw_handles.programs import exec_handle
+from suites.support.dumps import debugged
+from suites.support.handles import exec_handle
+from suites.support.programs import Affine
 
 
 def _debugged(impl: Adapter) -> tuple[Any, Affine]:

@@ -9,7 +9,9 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.failed_capture.programs import Affine, caught, current_stream_kept, in_words
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import Affine
+from suites.support.streams import stream_kept
 
 
 @requirement("xpu.mode-argument")
@@ -22,7 +24,7 @@ def test_mode_argument(impl: Adapter, mode: str, observe: Callable[[str, Any], N
         with impl.capture(graph, mode=mode):
             program.body()
 
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         observe("outcome", in_words(caught(block)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import types
@@ -56,6 +57,31 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"graph-conformance {__version__}\n"
 
 
+def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = re.findall(r"^    ([a-z-]+)(?:  | *$)", capsys.readouterr().out, re.MULTILINE)
+    assert listed == ["run", "report", "merge", "requirements", "implementations", "doctor", "self-check"]
+
+
+def test_help_imports_no_torch() -> None:
+    code = "import sys; from conformance.cli import main; main(sys.argv[1:])"
+    for words, absent in (("--help",), {"torch"}), (("merge", "--help"), {"torch", "reports"}):
+        ending = f"import atexit, sys; atexit.register(lambda: print(sorted({absent!r} & set(sys.modules)))); {code}"
+        done = subprocess.run([sys.executable, "-c", ending, *words], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_installation_without_the_reports_command_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.cli.program.entry_points", lambda **_: ())
+    assert main(["report", "run.jsonl", "--output=out"]) == 4
+    told = capsys.readouterr().err
+    assert told.startswith("graph-conformance: no command 'report': the kit's installation is older than its code")
+    assert told.count("\n") == 1
+
+
 def test_requirements_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     area = next(iter(load_registry().areas))
     assert main(["requirements", f"--area={area}", "--level=must"]) == 0
@@ -96,16 +122,15 @@ def test_doctor_finds_a_broken_kit(
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """A module in the place of the reports."""
-    module = types.ModuleType("reports")
+    """The reports, which write next to nothing."""
+    import reports as module
 
     def write(records: list[Path], output: Path, self_check: Path | None) -> list[Path]:
         page = output / "index.html"
         page.write_text(f"{len(records)} records", encoding="utf-8")
         return [page]
 
-    vars(module)["write"] = write
-    monkeypatch.setitem(sys.modules, "reports", module)
+    monkeypatch.setattr(module, "write", write)
     return module
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.mutants.code_trees import Live, differing, outermost, tree
-from tests.mutants.plan import ROOT, Mutant, Plan, PlanError, check_part, digest
-from tests.mutants.results import Outcome, Result, Results
-from tests.mutants.table import EXPLAINED, Equivalent, Undocumented, as_markdown, explanations
+from tools.mutants.code_trees import Live, differing, outermost, tree
+from tools.mutants.plan import ROOT, Mutant, Plan, PlanError, check_part, digest
+from tools.mutants.results import Outcome, Result, Results
+from tools.mutants.table import EXPLAINED, Equivalent, Undocumented, as_markdown, explanations
 
 TINY = "tests/mutants/tiny/backend.py"
 SOURCE = (ROOT / TINY).read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def run(plan: Path, output: Path, *further: str) -> None:
-    command = [sys.executable, "-m", "tests.mutants", "run", str(plan), "--output", str(output), "--processes", "2"]
+    command = [sys.executable, "-m", "tools.mutants", "run", str(plan), "--output", str(output), "--processes", "2"]
     command += [f"--impl={TINY}:Counting", "--suites", "tests/mutants/tiny/suite.py", "--test-limit", "1", *further]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -156,7 +156,7 @@ def checked(value: int = 1) -> int:
 def test_generated_mutants() -> None:
     """Texts and annotations are left alone; the rest of the program is not."""
     pytest.importorskip("mutmut")
-    from tests.mutants.generate import mutants_of
+    from tools.mutants.generate import mutants_of
 
     made = mutants_of("program.py", TEXTS)
     assert {"+ if value <= 0:", "+ pass", "+ return None"} <= {line for each in made for line in each.diff.split("\n")}

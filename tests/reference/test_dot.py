@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import reference_impl as ref
-from suites.debug_dump.dot import NotDot, read
+from suites.support.dot import NotDot, read
 
 DOT = shutil.which("dot")
 

@@ -27,14 +27,21 @@ sys.path.insert(0, ".")
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
-#: A broken class, and the suites that reject it: ordinary tests, sequences of calls and programs.
+#: A broken class in a file, and the suites that reject it: ordinary tests, sequences of calls and programs.
 LIFECYCLE = "suites/lifecycle/test_lifecycle.py"
+REPLAYS_TWICE = "reference_impl/faults/states.py:ReplaysTwice"
 BROKEN = {
-    "ReplaysTwice": ("suites/replay/test_streams.py", f"{LIFECYCLE}::test_results"),
-    "ForgetsTheLastNode": ("suites/capture/test_views.py", "suites/random_programs/test_programs.py::test_fork_join"),
-    "LetsAnyoneInstantiate": ("suites/misuse/test_nothing_held.py", f"{LIFECYCLE}::test_refusals"),
-    "NewTokenAtEveryCall": ("suites/pools/test_tokens.py", f"{LIFECYCLE}::test_blocks"),
-    "HidesASpoiledCapture": (
+    REPLAYS_TWICE: ("suites/replay/test_streams.py", f"{LIFECYCLE}::test_results"),
+    "reference_impl/faults/states.py:ForgetsTheLastNode": (
+        "suites/capture/test_views.py",
+        "suites/random_programs/test_programs.py::test_fork_join",
+    ),
+    "reference_impl/faults/states.py:LetsAnyoneInstantiate": (
+        "suites/misuse/test_nothing_held.py",
+        f"{LIFECYCLE}::test_refusals",
+    ),
+    "tests/reproducing/new_tokens.py:NewTokenAtEveryCall": ("suites/pools/test_tokens.py", f"{LIFECYCLE}::test_blocks"),
+    "reference_impl/faults/lifetimes.py:HidesASpoiledCapture": (
         "suites/failed_capture/test_reported.py",
         "suites/random_programs/test_spoiled.py::test_spoiled",
     ),
@@ -52,15 +59,16 @@ def alone(script: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.rpartition(":")[2])
 def test_fails_with_the_fault_and_passes_without(broken: str, tmp_path: Path) -> None:
-    done = conformance(f"tests/broken/classes.py:{broken}", tmp_path, *BROKEN[broken])
+    done = conformance(broken, tmp_path, *BROKEN[broken])
     rejecting = [result for result in done.results if result.verdict.rejects]
     scripts = sorted((tmp_path / "scripts").glob("*.py"))
     assert rejecting
     assert all(result.reproducer for result in rejecting)
     assert len(scripts) == len(rejecting)
     # Of each file of tests the last; all of them would take minutes.
+    name = broken.rpartition(":")[2]
     first = {script.name.partition("-py-test-")[0]: script for script in scripts}
     for script in first.values():
         failed = alone(script)
@@ -68,14 +76,14 @@ def test_fails_with_the_fault_and_passes_without(broken: str, tmp_path: Path) ->
         assert "no kit here" not in failed.stderr, failed.stderr
         assert "Error" in failed.stderr or "NotConforming" in failed.stderr
         mended = tmp_path / "mended.py"
-        right = script.read_text(encoding="utf-8").replace(f"Graph = _module.{broken}", "Graph = backend.CUDAGraph")
+        right = script.read_text(encoding="utf-8").replace(f"Graph = _module.{name}", "Graph = backend.CUDAGraph")
         mended.write_text(right, encoding="utf-8")
         passed = alone(mended)
         assert passed.returncode == 0, f"{script.name}\n{passed.stderr}"
 
 
 def test_states_the_requirement(tmp_path: Path) -> None:
-    done = conformance("tests/broken/classes.py:ReplaysTwice", tmp_path, "suites/replay/test_streams.py")
+    done = conformance(REPLAYS_TWICE, tmp_path, "suites/replay/test_streams.py")
     result = next(result for result in done.results if result.verdict.rejects)
     known = {entry.id: entry for entry in done.header.requirements}
     assert result.reproducer is not None
@@ -108,9 +116,7 @@ def test_same_record_whatever_the_hash_seed(tmp_path: Path) -> None:
 
 def test_same_rejection_whatever_the_hash_seed(tmp_path: Path) -> None:
     first, second = (
-        conformance(
-            "tests/broken/classes.py:ReplaysTwice", tmp_path / seed, f"{LIFECYCLE}::test_results", PYTHONHASHSEED=seed
-        )
+        conformance(REPLAYS_TWICE, tmp_path / seed, f"{LIFECYCLE}::test_results", PYTHONHASHSEED=seed)
         for seed in ("1", "2")
     )
     assert [result.reproducer for result in first.results] == [result.reproducer for result in second.results]

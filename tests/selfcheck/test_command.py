@@ -12,7 +12,38 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-KILLED = ("ignores-keep-graph", "accelerator-takes-any-mode", "random-state-frozen", "second-capture-is-empty")
+#: Defects of each documented method, and of the layers below: any change to the suites must leave them rejected.
+KILLED = (
+    "runs-at-capture-end",
+    "forgets-the-last-node",
+    "replays-twice",
+    "replays-only-once",
+    "replays-nothing-silently",
+    "ignores-keep-graph",
+    "always-keeps",
+    "instantiates-eagerly",
+    "lets-anyone-instantiate",
+    "instantiates-once",
+    "instantiates-at-every-replay",
+    "instantiate-drops-the-template",
+    "pool-shared-unasked",
+    "handles-share-one-pool",
+    "token-differs-at-every-call",
+    "token-before-the-capture",
+    "reset-keeps-the-memory",
+    "reset-does-nothing",
+    "never-checks-liveness",
+    "always-checks-liveness",
+    "checks-liveness-too-late",
+    "checks-liveness-once",
+    "always-relaxed",
+    "always-global",
+    "takes-any-mode",
+    "hides-a-spoiled-capture",
+    "accelerator-takes-any-mode",
+    "random-state-frozen",
+    "second-capture-is-empty",
+)
 
 
 def self_check(*arguments: str) -> tuple[int, str]:

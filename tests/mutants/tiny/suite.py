@@ -6,8 +6,8 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.keep_graph.programs import Counter
-from suites.support.programs import capture_into
+from suites.support.captures import capture_into
+from suites.support.programs import Counter
 
 
 @requirement("replay.performs-work")

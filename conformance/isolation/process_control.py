@@ -1,0 +1,86 @@
+"""What is done to a worker's process and files on the machine that the worker runs on.
+
+The module imports the standard library only, since its source also runs at the other end of a gateway.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+#: The files that a worker leaves behind, in a folder of its own.
+OUTPUT = "output"
+STACKS = "stacks"
+CALLS = "calls"
+
+TAIL = 64 << 10
+#: A worker's output may grow to this before all but its tail is dropped.
+OUTPUT_LIMIT = 4 << 20
+
+
+def make_folder() -> str:
+    """A new folder for what a worker leaves behind."""
+    return tempfile.mkdtemp(prefix="graph-conformance-")
+
+
+def remove_folder(folder: str) -> None:
+    """Remove such a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def tail(path: str, limit: int = TAIL) -> bytes:
+    """The last bytes of a file; nothing when there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
+            return file.read(limit)
+    except OSError:
+        return b""
+
+
+def bound(path: str) -> None:
+    """Keep a file that is being appended to from filling the disk."""
+    try:
+        if Path(path).stat().st_size > OUTPUT_LIMIT:
+            end = tail(path)
+            os.truncate(path, 0)
+            with Path(path).open("ab") as file:
+                file.write(end)
+    except OSError:
+        return
+
+
+def send_signal(pid: int, name: str, group: bool) -> None:
+    """Send a signal to a process, and with `group` to all that it started."""
+    number = getattr(signal, name)
+    try:
+        if group and os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+    except OSError:  # it is gone
+        return
+
+
+def exit_code(pid: int) -> tuple[bool, int | None]:
+    """Whether a child has ended, and its exit status, negative for a signal; its parent can still ask for it."""
+    try:
+        status = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:  # it is gone, and its parent has asked already
+        return True, None
+    if status is None:
+        return False, None
+    return True, status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
+
+
+_CALLS: dict[str, Callable[..., object]] = {
+    call.__name__: call for call in (make_folder, remove_folder, tail, bound, send_signal, exit_code)
+}
+
+if __name__ == "__channelexec__":
+    for request in channel:  # type: ignore[name-defined]  # noqa: F821 - execnet puts it there
+        channel.send(_CALLS[request[0]](*request[1:]))  # type: ignore[name-defined]  # noqa: F821

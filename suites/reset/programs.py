@@ -1,0 +1,35 @@
+"""Graphs in each mode and state that a reset can meet them in."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from conformance.markers import requirement
+from suites.support.memory import YOUNG
+from suites.support.states import HELD_STATES
+
+
+def collect_garbage() -> None:
+    """Collect what the test has just dropped; the old objects of the process would take long and are left out."""
+    gc.collect(YOUNG)
+
+
+def each_mode(kept: str) -> pytest.MarkDecorator:
+    """Run a test on a graph made without arguments and on one with keep_graph=True.
+
+    The latter also decides the requirement `kept`, so that a class without keep_graph owes only the former.
+    """
+    return pytest.mark.parametrize(
+        "keep_graph",
+        [pytest.param(None, id="not-kept"), pytest.param(True, id="kept", marks=requirement(kept))],
+    )
+
+
+def each_state(kept: str, states: tuple[str, ...] = HELD_STATES) -> pytest.MarkDecorator:
+    """Run a test on a graph in each of `states`; those that need keep_graph=True also decide `kept`."""
+    mark = requirement(kept)
+    return pytest.mark.parametrize(
+        "state", [pytest.param(state, marks=() if state == "executable-only" else (mark,)) for state in states]
+    )

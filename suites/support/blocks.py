@@ -1,0 +1,52 @@
+"""Blocks of the context manager."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect, expect_raises
+from suites.support.streams import stream_kept
+
+if TYPE_CHECKING:
+    import torch
+
+RESTORED = "the stream from before the block is current again after it"
+
+
+class Unrelated(Exception):
+    """An exception that no implementation raises."""
+
+
+def context(impl: Adapter, graph: Any, *arguments: Any, **settings: Any) -> contextlib.AbstractContextManager[Any]:
+    """The implementation's context manager called with exactly these arguments after the graph.
+
+    An adapter without a device module hides the context manager behind its own `capture`, which takes names only.
+    """
+    factory = getattr(getattr(impl, "module", None), "graph", None)
+    if factory is None:
+        return impl.capture(graph, **dict(zip(("pool", "stream"), arguments, strict=False)), **settings)
+    made: contextlib.AbstractContextManager[Any] = factory(graph, *arguments, **settings)
+    return made
+
+
+def spoil(tensor: torch.Tensor) -> None:
+    """Read a value on the host, which no capture can record: it fails, and on most devices so does the capture."""
+    with contextlib.suppress(RuntimeError):
+        tensor.view(-1)[0].item()
+
+
+def refused_block(impl: Adapter, graph: Any) -> None:
+    """A block whose capture cannot begin: no body runs, and the current stream is the one from before."""
+    ran: list[str] = []
+
+    def block() -> None:
+        with impl.capture(graph, mode="no such mode"):
+            ran.append("body")
+
+    with stream_kept(impl) as before:
+        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
+        after = impl.current_stream()
+    expect(not ran, "the body does not run when the capture cannot begin", "it ran")
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")

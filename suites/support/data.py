@@ -1,0 +1,27 @@
+"""Graph data, and what can be told from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.checks import expect_no_raise
+
+
+def data_of(graph: Any) -> dict[str, Any]:
+    """The data of a graph that owes them."""
+    data: dict[str, Any] = expect_no_raise("a kept and instantiated graph has graph data", graph.get_graph_data)
+    return data
+
+
+def following(data: dict[str, Any]) -> dict[int, set[int]]:
+    """For each node the nodes that depend on it, directly or through others."""
+    found: dict[int, set[int]] = {}
+    for start in range(len(data["nodes"])):
+        seen: set[int] = set()
+        waiting = [start]
+        while waiting:
+            new = set(data["nodes"][waiting.pop()]["dependents"]) - seen
+            seen |= new
+            waiting.extend(new)
+        found[start] = seen
+    return found

@@ -1,0 +1,48 @@
+"""Raw handles, and the runtime's functions that take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+
+
+def template_handle(impl: Adapter, graph: Any) -> Any:
+    """What the documented method for the template returns, as it is returned."""
+    return graph.raw_xpu_graph() if impl.dialect == "xpu" else graph.raw_cuda_graph()
+
+
+def exec_handle(impl: Adapter, graph: Any) -> Any:
+    """What the documented method for the executable returns, as it is returned."""
+    return graph.raw_xpu_graph_exec() if impl.dialect == "xpu" else graph.raw_cuda_graph_exec()
+
+
+def runtime_of(impl: Adapter) -> Any:
+    """The runtime module for raw handles; reject an implementation that brings none."""
+    expect(
+        impl.runtime is not None,
+        "raw handles are for use with the functions of the runtime",
+        "the adapter names no runtime module (and does not declare template_editing absent)",
+    )
+    return impl.runtime
+
+
+def runtime_call(impl: Adapter, name: str, *arguments: Any) -> list[Any]:
+    """Call a runtime function; reject unless it succeeds; return what follows the error code."""
+    results: list[Any]
+    error, *results = getattr(runtime_of(impl), name)(*arguments)
+    expect(int(error) == 0, f"the raw handle of a live graph can be used with {name}", f"{name} returned {error!r}")
+    return results
+
+
+def launch(impl: Adapter, executable: int) -> None:
+    """Launch an executable by its raw handle on the device's default stream, and wait for it."""
+    impl.synchronize()
+    runtime_call(impl, "cudaGraphLaunch", runtime_of(impl).cudaGraphExec_t(init_value=executable), 0)
+    impl.synchronize()
+
+
+def executable_of(impl: Adapter, graph: Any) -> Any:
+    """The graph's executable, wrapped for the runtime."""
+    return runtime_of(impl).cudaGraphExec_t(init_value=impl.raw_exec(graph))

@@ -1,0 +1,38 @@
+"""The capture modes, and the call that they tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conformance.adapter import Adapter, in_thread
+from conformance.errors import HarnessError
+
+MODES = ("global", "thread_local", "relaxed")
+
+
+def unsafe(impl: Adapter) -> Callable[[], None]:
+    """The call that the modes tell apart.
+
+    An adapter that cannot make it must not look like a device that refuses it, although its NotImplementedError is a
+    RuntimeError too.
+    """
+
+    def call() -> None:
+        try:
+            impl.unsafe_call()
+        except NotImplementedError as error:
+            raise HarnessError(f"the adapter cannot make the call that the modes tell apart: {error}") from error
+
+    return call
+
+
+def unsafe_elsewhere(impl: Adapter, depth: int = 1) -> Callable[[], None]:
+    """The call made by another thread, or by a thread that another thread started (`depth` 2)."""
+    call = unsafe(impl)
+    for _ in range(depth):
+        call = _in_thread(call)
+    return call
+
+
+def _in_thread(call: Callable[[], None]) -> Callable[[], None]:
+    return lambda: in_thread(call)

@@ -1,0 +1,57 @@
+"""What calls raise, and what that says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conformance.checks import expect, expect_raises
+from conformance.errors import HarnessError
+
+
+def caught(call: Callable[[], Any]) -> Exception | None:
+    """What `call` raised, without the frames that would keep its tensors alive; ``None`` if nothing."""
+    try:
+        call()
+    except HarnessError:  # the kit's own trouble is no answer of the implementation's
+        raise
+    except Exception as error:
+        return error.with_traceback(None)
+    return None
+
+
+def in_words(error: Exception | None) -> str:
+    """An outcome for a failure message."""
+    return "no error" if error is None else f"{type(error).__name__}: {error}"
+
+
+def refusal(call: Callable[[], Any]) -> tuple[bool, str]:
+    """Whether `call` raises a RuntimeError, and in words what it did.
+
+    The error itself is not kept: its traceback would hold a graph until a collection that may come inside a capture.
+    """
+    try:
+        result = call()
+    except Exception as error:
+        return isinstance(error, RuntimeError), f"{type(error).__name__}: {error}"
+    return False, f"no error; the call returned {result!r}"
+
+
+def related(error: BaseException | None) -> list[BaseException]:
+    """`error` and the exceptions that it was raised from or while handling."""
+    found: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and one not in found:
+            found.append(one)
+            waiting += [one.__cause__, one.__context__]
+    return found
+
+
+def judge(call: Callable[[], Any]) -> None:
+    """Reject unless `call` raises a RuntimeError whose message is written for a user."""
+    promise = "the error of a refused call tells its user, in words, what is wrong"
+    text = str(expect_raises("the call is refused", call)).strip()
+    expect(len(text.split()) >= 3, promise, f"the message {text!r}")
+    expect("INTERNAL ASSERT" not in text, promise, f"a failed assertion of the implementation's own: {text!r}")

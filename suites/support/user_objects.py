@@ -1,0 +1,66 @@
+"""Things that templates and executables keep alive: they tell when the last of these is destroyed."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import time
+from typing import Any
+
+from conformance.adapter import Adapter
+from conformance.checks import expect
+from conformance.errors import HarnessError
+from suites.support.handles import runtime_call, runtime_of
+
+#: Seconds until a destruction must have been told: the runtime tells it from a thread of its own.
+SOON_S = 3.0
+
+_numbers = itertools.count(1)
+_destroyed: set[int] = set()
+# Never freed: an implementation that destroys nothing may have it called at any later time.
+_note = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_destroyed.add)
+
+
+class Kept:
+    """A user object of the runtime that one template refers to, and whatever is made of that template from then on.
+
+    Args:
+        impl: has the runtime.
+        template: handle of the template.
+    """
+
+    def __init__(self, impl: Adapter, template: int) -> None:
+        self._impl = impl
+        self._number = next(_numbers)
+        runtime = runtime_of(impl)
+        if not hasattr(runtime, "cudaUserObjectCreate"):
+            # Nothing else tells when a template is destroyed, and that is no fault of the class.
+            raise HarnessError(f"{runtime.__name__} has no cudaUserObjectCreate, which this test needs")
+        destroy = runtime.cudaHostFn_t(init_value=ctypes.cast(_note, ctypes.c_void_p).value)
+        alone = runtime.cudaUserObjectFlags.cudaUserObjectNoDestructorSync
+        (self._handle,) = runtime_call(impl, "cudaUserObjectCreate", self._number, destroy, 1, int(alone))
+        move = runtime.cudaUserObjectRetainFlags.cudaGraphUserObjectMove
+        runtime_call(impl, "cudaGraphRetainUserObject", self._template(template), self._handle, 1, int(move))
+
+    def _template(self, template: int) -> Any:
+        return runtime_of(self._impl).cudaGraph_t(init_value=template)
+
+    def release(self, template: int) -> None:
+        """Take the template's reference away; what was made of the template keeps its own."""
+        runtime_call(self._impl, "cudaGraphReleaseUserObject", self._template(template), self._handle, 1)
+
+    @property
+    def destroyed(self) -> bool:
+        """Whether the last reference is known to be gone."""
+        return self._number in _destroyed
+
+    def expect_alive(self, promise: str) -> None:
+        """Reject if nothing refers to it any more."""
+        expect(not self.destroyed, promise, "all that the runtime had of it is destroyed")
+
+    def expect_destroyed(self, promise: str) -> None:
+        """Reject unless its last reference goes soon."""
+        until = time.monotonic() + SOON_S
+        while not self.destroyed and time.monotonic() < until:
+            time.sleep(0.001)
+        expect(self.destroyed, promise, f"{SOON_S:g} s later the runtime still has a template or an executable of it")

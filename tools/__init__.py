@@ -1,0 +1,1 @@
+"""Tools of this checkout, which nothing installs: run with ``python -m``."""
