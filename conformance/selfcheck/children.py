@@ -25,6 +25,7 @@ from conformance.errors import one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case
+from conformance.session.outcome import outcome_of
 
 #: Seconds that a test may take, unless it asks for more; the suites' tests take milliseconds.
 TEST_LIMIT_S = 20.0
@@ -182,10 +183,10 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Send a test's result, which comes with its last phase."""
-        sent: dict[str, Any] | None = getattr(report, "conformance", None)
-        if sent is not None:
-            self.unfit = sent["unfit"] is not None
-            self.say("result", result=sent["result"], unfit=self.unfit)
+        outcome = outcome_of(report)
+        if outcome is not None:
+            self.unfit = outcome.unfit is not None
+            self.say("result", result=outcome.result.to_dict(), unfit=self.unfit)
 
 
 def _run(items: Sequence[pytest.Item], reporter: Reporter) -> None:
