@@ -13,7 +13,9 @@ FACES := reference,reference.xpu,reference.accelerator,reference.asynchronous
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 # The newest of the Pythons here is not needed, only one that is new enough; its torch, if it has one, is used.
-FIND_PYTHON = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+# One that PYTHON names is used or refused, so that nobody takes a run of another one for it.
+PYTHONS = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python3.10)
+FIND_PYTHON = for python in $(PYTHONS); do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && break; python=; done
 
 .PHONY: conformance test check self-check docs clean
@@ -34,7 +36,9 @@ test: $(STAMP)
 
 check: $(STAMP)
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy examples/*/*.py
 	$(BIN)/graph-conformance requirements --check $(REQUIREMENTS)
 
 # What the suites detect, and that they raise no false alarm: minutes, so no part of the tests.  Reports show it from
@@ -51,7 +55,7 @@ docs: $(STAMP)
 $(STAMP): pyproject.toml
 	@if [ ! -x $(BIN)/python ]; then \
 		$(FIND_PYTHON); \
-		[ -n "$$python" ] || { echo "no Python 3.10 or newer found; say which: make PYTHON=..." >&2; exit 1; }; \
+		[ -n "$$python" ] || { echo "none of these is Python 3.10 or newer: $(PYTHONS); say which: make PYTHON=..." >&2; exit 1; }; \
 		if "$$python" -c 'import torch' 2>/dev/null; then site=--system-site-packages; else site=; fi; \
 		"$$python" -m venv $$site $(VENV); \
 	fi

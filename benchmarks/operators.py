@@ -46,30 +46,30 @@ def tensors(tree: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
-def same(seen: torch.Tensor, wanted: torch.Tensor) -> bool:
-    if seen.dtype != wanted.dtype or seen.shape != wanted.shape:
+def same(result: torch.Tensor, expected: torch.Tensor) -> bool:
+    if result.dtype != expected.dtype or result.shape != expected.shape:
         return False
-    if wanted.numel() > 1 and seen.stride() != wanted.stride():
+    if expected.numel() > 1 and result.stride() != expected.stride():
         return False
-    return bool(((seen == wanted) | ((seen != seen) & (wanted != wanted))).all())  # noqa: PLR0124  # NaN
+    return bool(((result == expected) | ((result != result) & (expected != expected))).all())  # noqa: PLR0124  # NaN
 
 
 def outcome(operator: Any, sample: Any) -> str:
     torch.manual_seed(SEED)
     first, args, kwargs = copied(sample)
     try:
-        wanted = operator(first, *args, **kwargs)
+        expected = operator(first, *args, **kwargs)
     except Exception:  # such a sample says nothing about a graph
         return "fails eagerly"
-    wanted_all = tensors((wanted, first, args, kwargs))
-    if any(tensor.layout is not torch.strided for tensor in wanted_all):
+    expected_all = tensors((expected, first, args, kwargs))
+    if any(tensor.layout is not torch.strided for tensor in expected_all):
         return "not strided"
 
     first, args, kwargs = copied(sample)
     graph = ref.CUDAGraph()
     try:
         with ref.graph(graph):
-            seen = operator(first, *args, **kwargs)
+            result = operator(first, *args, **kwargs)
     except ref.DeviceError as error:
         return "reads on the host" if "Invalidated" in str(error) else f"capture: {error}"
     graph.replay()
@@ -77,8 +77,8 @@ def outcome(operator: Any, sample: Any) -> str:
         tensor.copy_(fresh)
     torch.manual_seed(SEED)
     graph.replay()
-    seen_all = tensors((seen, first, args, kwargs))
-    return "same" if all(map(same, seen_all, wanted_all)) else "differs"
+    result_all = tensors((result, first, args, kwargs))
+    return "same" if all(map(same, result_all, expected_all)) else "differs"
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ SUITES = HOME / "suites"
 PYTEST_SETTINGS = KIT / "pytest.ini"
 
 
-def claim(package: str) -> None:
+def use_own(package: str) -> None:
     """Let the name `package` mean the kit's own package, whatever of that name comes before it on the path.
 
     Their names are such as others give to their folders.

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.errors import ConformanceError, KitError
 from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
-from conformance.paths import SUITES, claim
+from conformance.paths import SUITES, use_own
 from conformance.session import options
 
 
@@ -46,7 +46,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
     """Let the suites find each other, whoever else has a package of their name."""
     if collector.path.is_relative_to(SUITES):
         try:
-            claim(SUITES.name)
+            use_own(SUITES.name)
         except ConformanceError as error:
             raise pytest.UsageError(f"conformance: {error}") from None
 

@@ -81,7 +81,7 @@ def _supervise(config: pytest.Config, options: Options) -> None:
         raise UsageError("worker processes need the plug-in pytest-xdist; without it, run with --no-isolate")
     if config.getoption("usepdb", False):
         raise UsageError("--pdb needs the tests in this process: add --no-isolate")
-    from conformance.isolation.control import Controller
+    from conformance.isolation.controller import Controller
 
     cases: dict[str, Case] = {}
     selection = Selection()

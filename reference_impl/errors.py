@@ -22,7 +22,7 @@ class HostReadInCapture(DeviceError):
 
 
 def check(runtime: Any, call: str, result: tuple[Any, ...], detail: str = "") -> Any:
-    """Return what a runtime function gave beside its error code.
+    """Return what a runtime function gave besides its error code.
 
     Args:
         runtime: ``cuda.bindings.runtime`` or ``reference_impl.runtime``.

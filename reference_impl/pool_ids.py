@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl.devices.protocol import PoolId
+PoolId = tuple[int, int]
+"""``(n, 0)`` is a graph's own pool, ``(0, n)`` a handle for graphs to share."""
+
+DEFAULT_POOL: PoolId = (0, 0)
+"""No private pool: where allocations go that none claims."""
 
 
 def as_pool_id(call: str, pool: Any) -> PoolId:

@@ -12,7 +12,7 @@ import torch
 from conformance.adapter import Adapter, Dialect, ModuleAdapter
 from conformance.adapters.torch_cuda import OnCuda, driver_numbers_nodes
 from conformance.errors import ImplementationError
-from conformance.paths import claim
+from conformance.paths import use_own
 
 _MODULE = "reference_impl"
 
@@ -90,7 +90,7 @@ def _face(  # what the faces differ in
     device: str,
     on_the_host: type[_OnHost] = _OnHost,
 ) -> Adapter:
-    claim(_MODULE)
+    use_own(_MODULE)
     try:
         importlib.import_module(_MODULE).use_device(device)
         module = importlib.import_module(module_name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from conformance import __version__
 from conformance.cli import doctor, listing, merge, requirements, run, self_check
 from conformance.errors import ConformanceError, ExitStatus, UsageError
-from conformance.paths import claim
+from conformance.paths import use_own
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -88,6 +88,6 @@ def _further(words: Sequence[str]) -> list[Add]:
 
 
 def _load(entry: EntryPoint) -> Add:
-    claim(entry.module.partition(".")[0])
+    use_own(entry.module.partition(".")[0])
     add: Add = entry.load()
     return add

@@ -194,8 +194,8 @@ def _print_coverage(covered: Sequence[Coverage], whole: Sequence[Coverage]) -> N
 
 
 def _page() -> str:
-    from conformance.requirements.deciding_tests import tests_by_requirement
     from conformance.requirements.page import markdown
+    from conformance.session.deciding_tests import tests_by_requirement
 
     return markdown(load_registry(), load_documents().values(), tests_by_requirement())
 

@@ -27,7 +27,7 @@ class CallRing:
     """Where calls are written to.
 
     Args:
-        path: of the file, which is made.
+        path: of the file, which is created.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +48,7 @@ class CallRing:
         label = name.encode("ascii", "replace")[: _SLOT - 24]
 
         @functools.wraps(function)
-        def noted(*arguments: Any, **settings: Any) -> Any:
+        def tracer(*arguments: Any, **settings: Any) -> Any:
             if not self.on:
                 return function(*arguments, **settings)
             number = next(numbers)
@@ -64,7 +64,7 @@ class CallRing:
                 if memory[start : start + len(text)] == text:
                     memory[start + _SLOT - 1 : start + _SLOT] = mark
 
-        return noted
+        return tracer
 
 
 def read_calls(content: bytes) -> list[str]:
@@ -88,10 +88,10 @@ def trace(adapter: Adapter, ring: CallRing) -> None:
     cls = adapter.graph_class
     for name in dir(cls):
         # A method may come from a base; the class's own table then gets one that calls it.
-        found = getattr(cls, name, None)
-        if name.startswith("_") or not isinstance(found, FunctionType):
+        method = getattr(cls, name, None)
+        if name.startswith("_") or not isinstance(method, FunctionType):
             continue
         try:
-            setattr(cls, name, ring.traced(f"{cls.__name__}.{name}", found))
+            setattr(cls, name, ring.traced(f"{cls.__name__}.{name}", method))
         except TypeError:  # a class that cannot be changed is traced through the adapter only
             return

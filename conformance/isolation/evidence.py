@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.isolation.calls import read_calls
-from conformance.isolation.hands import CALLS, OUTPUT, STACKS
+from conformance.isolation.process_control import CALLS, OUTPUT, STACKS
 from conformance.tracebacks import short_path
 
 if TYPE_CHECKING:
-    from conformance.isolation.link import Link
+    from conformance.isolation.worker_process import WorkerProcess
 
 #: Characters kept of a worker's output and of its stacks.
-_KEPT = 4000
-_KEPT_CALLS = 8
+_TEXT_LIMIT = 4000
+_CALLS_LIMIT = 8
 
 _MACHINERY = re.compile(r'File "(?:[^"]*[/\\](?:_pytest|pluggy|execnet|xdist)[/\\]|<string>)')
 
@@ -28,7 +28,7 @@ class Ending:
     """How a worker ended.
 
     Attributes:
-        code: its exit status, negative for a signal; ``None`` when it could not be learnt.
+        code: its exit status, negative for a signal; ``None`` when it is unknown.
         output: the end of what it printed.
         stacks: what its threads were doing, when it could still say.
         calls: the last calls made on the implementation, oldest first.
@@ -42,14 +42,14 @@ class Ending:
     error: str | None = None
 
     @classmethod
-    def of(cls, link: Link, code: int | None, error: str | None) -> Ending:
-        """Gather what `link`'s worker left."""
+    def of(cls, process: WorkerProcess, code: int | None, error: str | None) -> Ending:
+        """Gather what a worker left behind."""
         return cls(
             code=code,
-            output=_without_places(_end_of(link.tail(OUTPUT))),
-            stacks=_without_places(_without_machinery(link.tail(STACKS)))[:_KEPT],
-            calls=tuple(read_calls(link.tail(CALLS))[-_KEPT_CALLS:]),
-            error=None if error is None else _without_places(error.strip())[-_KEPT:],
+            output=_without_folders(_end_of(process.tail(OUTPUT))),
+            stacks=_without_folders(_without_machinery(process.tail(STACKS)))[:_TEXT_LIMIT],
+            calls=tuple(read_calls(process.tail(CALLS))[-_CALLS_LIMIT:]),
+            error=None if error is None else _without_folders(error.strip())[-_TEXT_LIMIT:],
         )
 
     @property
@@ -81,7 +81,7 @@ class Ending:
             "calls": list(self.calls),
         }
 
-    def told(self) -> str:
+    def details(self) -> str:
         """All of it, for a person."""
         parts = []
         if self.calls:
@@ -97,7 +97,7 @@ class Ending:
 
 def _end_of(content: bytes) -> str:
     text = content.decode("utf-8", "replace").strip()
-    return text if len(text) <= _KEPT else "…" + text[-_KEPT:]
+    return text if len(text) <= _TEXT_LIMIT else "…" + text[-_TEXT_LIMIT:]
 
 
 def _without_machinery(content: bytes) -> str:
@@ -106,10 +106,10 @@ def _without_machinery(content: bytes) -> str:
     return "\n".join(line for line in lines if not _MACHINERY.search(line))
 
 
-def _without_places(text: str) -> str:
-    """A record is published, and where things are installed is nobody's business."""
+def _without_folders(text: str) -> str:
+    """`text` without the folders that things are installed in: a record is published."""
     text = re.sub(r'File "([^"]+)"', lambda match: f'File "{short_path(match[1])}"', text)
-    for place in (str(Path.cwd()), sys.prefix, str(Path.home())):
-        if len(place) > 1:
-            text = text.replace(place + "/", "")
+    for folder in (str(Path.cwd()), sys.prefix, str(Path.home())):
+        if len(folder) > 1:
+            text = text.replace(folder + "/", "")
     return text

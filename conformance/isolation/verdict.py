@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,60 +9,47 @@ import pytest
 
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
-from conformance.session.outcome import Outcome, attach, outcome_of
+from conformance.session.outcome import Outcome, attach
 
 if TYPE_CHECKING:
-    from conformance.isolation.evidence import Ending
+    from conformance.isolation.loss import Loss
+    from conformance.isolation.worker_state import RunningTest
     from conformance.session.cases import Case
 
 
-def charged(
-    case: Case,
-    reports: Sequence[pytest.TestReport],
-    verdict: Verdict,
-    phase: str,
-    message: str,
-    ending: Ending | None,
-    command: str,
-) -> TestResult:
+def charged(case: Case, test: RunningTest, loss: Loss, command: str) -> TestResult:
     """The result of `case`, whose process ended too early.
 
     Args:
         case: the test.
-        reports: what the worker still said of it.
-        verdict: on it.
-        phase: in which the process ended.
-        message: how.
-        ending: what the process left behind.
+        test: with what the worker still said of it.
+        loss: of the worker.
         command: runs the test again.
     """
-    outcome = next(filter(None, map(outcome_of, reports)), None)
-    if outcome is None:
-        duration = round(sum(report.duration for report in reports if report.when != "teardown"), 6)
+    ending = None if loss.ending is None else loss.ending.to_dict()
+    if test.outcome is None:
+        duration = round(sum(report.duration for report in test.reports if report.when != "teardown"), 6)
         return TestResult(
             test=case.test,
             requirements=case.ids,
-            verdict=verdict,
-            phase=phase,
-            message=message,
+            verdict=loss.verdict,
+            phase=loss.phase,
+            message=loss.message,
             duration_s=duration,
             command=command,
-            ending=None if ending is None else ending.to_dict(),
+            ending=ending,
         )
-    before = outcome.result
+    before = test.outcome.result
     # The graver one names the verdict, and the test's own words are kept.
-    both = f"{message}\nbefore that: {before.message}" if before.message else message
-    left = None if ending is None else ending.to_dict()
-    return replace(before, verdict=verdict, phase=phase, message=both, ending=left)
+    message = f"{loss.message}\nbefore that: {before.message}" if before.message else loss.message
+    return replace(before, verdict=loss.verdict, phase=loss.phase, message=message, ending=ending)
 
 
-def lost_report(
-    nodeid: str, case: Case | None, result: TestResult | None, verdict: Verdict, message: str, ending: Ending | None
-) -> pytest.TestReport:
+def lost_report(nodeid: str, case: Case | None, result: TestResult | None, loss: Loss) -> pytest.TestReport:
     """What pytest shows of such a test."""
-    lines = [message]
-    if ending is not None:
-        lines.append(ending.told())
+    lines = [loss.message]
+    if loss.ending is not None:
+        lines.append(loss.ending.details())
     if case is not None:
         lines += [entry.headline for entry in case.requirements]
     if result is not None:
@@ -77,8 +63,8 @@ def lost_report(
         longrepr="\n".join(line for line in lines if line),
         when="call",
     )
-    if verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
-        vars(report)["conformance_status"] = verdict.value
+    if loss.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
+        vars(report)["conformance_status"] = loss.verdict.value
     if case is not None and result is not None:
         attach(report, Outcome(case.implementation, result))
     return report

@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from conformance.isolation.hands import STACKS
+from conformance.isolation.process_control import STACKS
 
 if TYPE_CHECKING:
-    from conformance.isolation.link import Link
+    from conformance.isolation.worker_process import WorkerProcess
 
 #: Seconds for each step.
 _STACKS_S = 1.0
@@ -22,8 +22,8 @@ _POLL_S = 0.05
 class Watchdog:
     """Watches one worker against one deadline at a time."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, process: WorkerProcess) -> None:
+        self._process = process
         self._deadline: float | None = None
         self._allowed = 0.0
         self._step = 0
@@ -62,17 +62,17 @@ class Watchdog:
         now = time.monotonic()
         if self._step == 0 and self._deadline is not None and now >= self._deadline:
             self.overdue = self._doing
-            self._stacks = self._link.tail(STACKS)
-            self._link.send_signal("SIGUSR1")
+            self._stacks = self._process.tail(STACKS)
+            self._process.send_signal("SIGUSR1")
             self._step, self._until = 1, now + _STACKS_S
         elif self._step == 1 and (now >= self._until or self._has_stacks()):
-            self._link.send_signal("SIGTERM")
+            self._process.send_signal("SIGTERM")
             self._step, self._until = 2, now + _TERM_S
         elif self._step == 2 and now >= self._until:
-            self._link.send_signal("SIGKILL", group=True)
+            self._process.send_signal("SIGKILL", group=True)
             self._step, self._until = 3, now + _TERM_S
 
     def _has_stacks(self) -> bool:
         """Whether the dump is there, and no longer growing."""
-        before, self._stacks = self._stacks, self._link.tail(STACKS)
+        before, self._stacks = self._stacks, self._process.tail(STACKS)
         return bool(self._stacks) and self._stacks == before

@@ -1,4 +1,4 @@
-"""A worker: a pytest session that runs the tests it is told to, one at a time, and says what each left behind."""
+"""What runs in a worker: a pytest session that runs the tests it is given, and says what each one comes to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,23 @@ from xdist.remote import Marker, WorkerInteractor, setup_config
 
 from conformance.errors import ExitStatus
 from conformance.isolation.calls import CallRing, trace
-from conformance.isolation.hands import CALLS, OUTPUT, STACKS, TAIL, tail
+from conformance.isolation.messages import (
+    START_UP,
+    CaseValues,
+    Devices,
+    Done,
+    InternalError,
+    Message,
+    Ready,
+    Refused,
+    Script,
+    Started,
+    StartUp,
+    WriteScript,
+    from_event,
+    is_own,
+)
+from conformance.isolation.process_control import CALLS, OUTPUT, STACKS, TAIL, tail
 from conformance.records.subject import Subject
 from conformance.session.process_state import ProcessState, changed_judges
 
@@ -43,14 +59,14 @@ class _BlackBox:
     stacks: Any
 
 
-def run(channel: Any, given: tuple[Any, ...]) -> None:
-    """Be a worker until told to stop.  `given` is what pytest-xdist sends to one."""
-    workerinput, arguments, options, _ = given
-    told = workerinput["conformance"]
-    box = _open_black_box(Path(told["folder"]))
+def run(channel: Any, values: tuple[Any, ...]) -> None:
+    """Be a worker until the controller ends it.  `values` is what pytest-xdist sends to one."""
+    workerinput, arguments, options, _ = values
+    start_up = StartUp.from_dict(workerinput[START_UP])
+    box = _open_black_box(Path(start_up.folder))
     _leave_the_group()
-    _die_with(told["parent"])
-    channel.send(("conformance_pid", {"pid": os.getpid()}))
+    _die_with(start_up.parent)
+    channel.send(Started(os.getpid()).to_event())
     os.environ["PYTEST_XDIST_TESTRUNUID"] = workerinput["testrunuid"]
     os.environ["PYTEST_XDIST_WORKER"] = workerinput["workerid"]
     os.environ["PYTEST_XDIST_WORKER_COUNT"] = str(workerinput["workercount"])
@@ -65,7 +81,7 @@ def run(channel: Any, given: tuple[Any, ...]) -> None:
         vars(xdist.remote)["interactor"] = Interactor(config, channel, box)
         config.hook.pytest_cmdline_main(config=config)
     except pytest.UsageError as error:
-        channel.send(("conformance_refused", {"text": str(error), "exit_status": int(ExitStatus.USAGE)}))
+        channel.send(Refused(str(error), int(ExitStatus.USAGE)).to_event())
 
 
 def _open_black_box(folder: Path) -> _BlackBox:
@@ -73,7 +89,7 @@ def _open_black_box(folder: Path) -> _BlackBox:
     faulthandler.enable(stacks)
     faulthandler.register(signal.SIGUSR1, stacks, all_threads=True)
     output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    # The gateway talks over copies of the first two, so that nothing which is printed can disturb it.
+    # The gateway talks over copies of the first two, so that nothing that is printed can disturb it.
     for standard in (1, 2):
         os.dup2(output, standard)
     os.close(output)
@@ -81,7 +97,7 @@ def _open_black_box(folder: Path) -> _BlackBox:
 
 
 def _leave_the_group() -> None:
-    """Leave the terminal's group: Ctrl-C is for the parent, and one signal reaches all that a test starts."""
+    """Leave the terminal's group: Ctrl-C is for the controller, and one signal reaches all that a test starts."""
     os.setpgid(0, 0)
 
 
@@ -95,7 +111,7 @@ def _die_with(parent: int | None) -> None:
 
 
 class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
-    """The worker's end of the line, with one test at a time."""
+    """The worker's end of the connection, with one test at a time."""
 
     def __init__(self, config: pytest.Config, channel: Any, box: _BlackBox) -> None:
         super().__init__(config, channel)
@@ -108,81 +124,65 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
 
     @property
     def _executor(self) -> Executor:
-        found: Executor = self.config.pluginmanager.get_plugin("conformance-executor")
-        return found
+        executor: Executor = self.config.pluginmanager.get_plugin("conformance-executor")
+        return executor
 
     # -- what there is to run -----------------------------------------------------------------------------------------
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Tell the parent what there is to run, once this process is as it will be before each test."""
+        """Say what there is to run, once this process is as it will be before each test."""
         executor = self._executor
         for adapter in executor.adapters.values():
             trace(adapter, self._ring)
         gc.collect()
         self._freeze()
         executor.collect_garbage()
-        cases = executor.cases
-        self.sendevent(
-            "conformance_ready",
-            subjects=[
-                Subject.of(adapter, executor.specs[name]).to_dict() for name, adapter in executor.adapters.items()
-            ],
-            ids=[item.nodeid for item in session.items],
-            cases={
-                item.nodeid: {
-                    "test": cases[item.nodeid].test,
-                    "implementation": cases[item.nodeid].implementation,
-                    "requirements": list(cases[item.nodeid].ids),
-                    "seconds": cases[item.nodeid].seconds,
-                    "draws": cases[item.nodeid].draws,
-                }
-                for item in session.items
-                if item.nodeid in cases
-            },
-            not_applicable=executor.selection.not_applicable,
-            narrowed=executor.selection.narrowed,
-            devices=_devices(executor),
-        )
+        self._send(_ready(executor, [item.nodeid for item in session.items]))
         self._state = ProcessState.now()
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run what the parent sends, until it sends the end."""
+        """Run what the controller sends, until it sends the end."""
         self.channel.setcallback(self.handle_command, endmarker=Marker.SHUTDOWN)
         while True:
-            wanted = self.torun.get()
-            if isinstance(wanted, int):
-                self._run(session, wanted)
-            elif isinstance(wanted, dict):
-                self._write_script(session, **wanted)
+            request = self.torun.get()
+            if isinstance(request, int):
+                self._run(session, request)
+            elif isinstance(request, WriteScript):
+                self._write_script(session, request)
             else:
                 return True
 
     def sendevent(self, name: str, **values: object) -> None:
-        """Tell the parent, or end here when that cannot be: while a child that a test left running holds the line open,
-        the parent cannot see that it is broken, and both would wait for ever.
+        """Send an event, or end this process when that is impossible: while a child that a test left running holds the
+        connection open, the controller cannot see that it is broken, and both would wait forever.
         """
         try:
             super().sendevent(name, **values)
         except OSError as error:
             try:
-                print(f"the line to the parent is broken: {error}", file=sys.stderr, flush=True)
+                print(f"the connection to the controller is broken: {error}", file=sys.stderr, flush=True)
             finally:
                 os._exit(ExitStatus.KIT_FAILED)
 
+    def _send(self, message: Message) -> None:
+        name, values = message.to_event()
+        self.sendevent(name, **values)
+
     def handle_command(self, command: Any) -> None:
-        """Take the kit's own command too."""
-        if isinstance(command, tuple) and command[0] == "conformance_script":
-            self.torun.put(command[1])
+        """Take the kit's own messages too."""
+        if isinstance(command, tuple) and is_own(command[0]):
+            self.torun.put(from_event(command))
         else:
             super().handle_command(command)
 
-    def _write_script(self, session: pytest.Session, index: int, seen: str) -> None:
+    def _write_script(self, session: pytest.Session, request: WriteScript) -> None:
         """Write the script for a test that another process did not survive."""
-        self.sendevent("conformance_script", index=index, text=self._executor.reproducer(session.items[index], seen))
+        text = self._executor.reproducer(session.items[request.index], request.failure)
+        self._send(Script(request.index, text))
 
     def _run(self, session: pytest.Session, index: int) -> None:
         self.item_index = index
@@ -193,7 +193,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self.config.hook.pytest_runtest_protocol(item=session.items[index], nextitem=None)
         if len(sys.modules) > self._modules:
             self._freeze()
-        self.sendevent("conformance_done", index=index, exit_hooks=self._exit_hooks.count > hooks)
+        self._send(Done(index, exit_hooks=self._exit_hooks.count > hooks))
 
     def _freeze(self) -> None:
         """Take what is there out of the garbage collector's sight: modules stay, and collecting after each test is slow
@@ -222,7 +222,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         if report.failed:
             sys.stdout.flush()
             size = self._size()
-            # The parent may have shortened the file meanwhile.
+            # The controller may have shortened the file meanwhile.
             length = size - self._start if size >= self._start else size
             if length > 0:
                 text = tail(str(self._output), min(length, TAIL)).decode("utf-8", "replace")
@@ -233,35 +233,41 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
 
     @pytest.hookimpl
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Pass on a refusal, which ends the parent's session with the same words."""
+        """Pass on a refusal, which ends the controller's session with the same words."""
         # Once tests run, whatever calls pytest.exit is not the kit.
         if self._state is None and isinstance(excinfo.value, pytest.exit.Exception):
             status = excinfo.value.returncode
-            self.sendevent(
-                "conformance_refused",
-                text=str(excinfo.value.msg),
-                exit_status=int(ExitStatus.INTERRUPTED) if status is None else int(status),
-            )
+            self._send(Refused(str(excinfo.value.msg), int(ExitStatus.INTERRUPTED if status is None else status)))
 
     @pytest.hookimpl
     def pytest_internalerror(self, excrepr: object) -> None:
-        """Say that pytest itself failed, and whether somebody changed it."""
-        changed = [] if self._state is None else changed_judges(self._state)
-        self.sendevent("conformance_internal", text=str(excrepr), changed=changed)
+        """Say that pytest itself failed, and whether a test changed it."""
+        self._send(InternalError(str(excrepr), [] if self._state is None else changed_judges(self._state)))
 
 
-def _devices(executor: Executor) -> dict[str, Any] | None:
+def _ready(executor: Executor, nodeids: Sequence[str]) -> Ready:
+    return Ready(
+        subjects=tuple(Subject.of(adapter, executor.specs[name]) for name, adapter in executor.adapters.items()),
+        nodeids=tuple(nodeids),
+        cases=tuple(CaseValues.of(executor.cases[nodeid]) for nodeid in nodeids if nodeid in executor.cases),
+        not_applicable=executor.selection.not_applicable,
+        narrowed=executor.selection.narrowed,
+        devices=_devices(executor),
+    )
+
+
+def _devices(executor: Executor) -> Devices | None:
     """How to give a worker one of several devices, when that is what they differ by."""
     adapters = list(executor.adapters.values())
     if executor.options.device is not None or len({adapter.visible_devices for adapter in adapters}) != 1:
         return None
     variable = adapters[0].visible_devices
     count = min(adapter.device_count() for adapter in adapters)
-    return None if variable is None else {"variable": variable, "count": count}
+    return None if variable is None else Devices(variable, count)
 
 
 class _ExitHooks:
-    """Counts what is put off to the end of the process by anybody but the libraries, which do so at any first use."""
+    """Counts what is put off to the end of the process, except by the libraries, which do so at any first use."""
 
     def __init__(self) -> None:
         self.count = 0

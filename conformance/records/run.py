@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +25,6 @@ from conformance.records.verdicts import Assessment, Verdict, assess
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
     from conformance.requirements.registry import Registry
-    from conformance.session.cases import Selection
 
 #: Of a result that only the summary reads again.
 _REASON_LIMIT = 400
@@ -76,11 +75,20 @@ class Run:
     def begin(
         self,
         planned: Mapping[str, tuple[str, ...]],
-        selection: Selection,
         options: Mapping[str, Any],
         started_at: str,
+        *,
+        not_applicable: Iterable[str] = (),
+        narrowed: bool = False,
     ) -> None:
         """Write the header, or make sure that the one that is there says the same.
+
+        Args:
+            planned: the tests to run, each with the requirements that it decides.
+            options: those that change what the run decides.
+            started_at: UTC, ISO 8601.
+            not_applicable: the tests of other dialects or later revisions.
+            narrowed: whether the operator asked for a part of the suites only.
 
         Raises:
             RecordError: the record to go on with is of another run.
@@ -95,8 +103,8 @@ class Run:
             environment=self.subject.environment,
             options=options,
             planned=planned,
-            not_applicable=tuple(selection.not_applicable.get(self.subject.name, ())),
-            narrowed=selection.narrowed,
+            not_applicable=tuple(not_applicable),
+            narrowed=narrowed,
             requirements=tuple(self.registry.requirements.values()),
             kit_version=__version__,
             suite_digest=suite_digest(),

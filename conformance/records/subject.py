@@ -7,12 +7,23 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from conformance.errors import one_line
 
-if TYPE_CHECKING:
-    from conformance.adapter import Adapter
+
+class Described(Protocol):
+    """The part of an adapter that says what it is."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def revision(self) -> str: ...
+    @property
+    def capabilities(self) -> Mapping[str, bool]: ...
+    def environment(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Subject:
     environment: Mapping[str, str]
 
     @classmethod
-    def of(cls, adapter: Adapter, spec: str) -> Subject:
+    def of(cls, adapter: Described, spec: str) -> Subject:
         """What there is to know of `adapter`, in the process that it lives in."""
         return cls(
             name=adapter.name,
@@ -57,7 +68,7 @@ class Subject:
         return asdict(self)
 
 
-def environment(adapter: Adapter) -> dict[str, str]:
+def environment(adapter: Described) -> dict[str, str]:
     """What a reader needs to repeat a run: an allow-list, since a record is published."""
     found = _software()
     try:

@@ -33,7 +33,7 @@ def markdown(registry: Registry, documents: Iterable[Document], tests: Mapping[s
     Args:
         registry: the requirements.
         documents: what the documents say.
-        tests: the test functions that decide each requirement, as `conformance.requirements.deciding_tests` finds them.
+        tests: the test functions that decide each requirement, as `conformance.session.deciding_tests` finds them.
     """
     areas = list(registry.areas.values())
     documents = list(documents)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from conformance.adapters.implementations import KNOWN
 from conformance.errors import UsageError, one_line
-from conformance.paths import claim
+from conformance.paths import use_own
 from conformance.requirements.registry import Registry
 
 FAULTS = "reference_impl.faults"
@@ -69,15 +69,15 @@ def faults(module: str, registry: Registry, only: Collection[str] = ()) -> list[
     Raises:
         UsageError: there is no such catalogue or fault, or one is malformed.
     """
-    found: list[Fault] = _entries(module, "FAULTS", only)
-    for fault in found:
+    entries: list[Fault] = _entries(module, "FAULTS", only)
+    for fault in entries:
         _check_implementation(fault, fault.implementation)
         if not fault.rejected_by:
             raise UsageError(f"the fault {fault.name} names no requirement that rejects it")
         for identity in fault.rejected_by:
             if not registry.get(identity, f"the fault {fault.name}").scored:
                 raise UsageError(f"the fault {fault.name} names {identity}, by which nothing is judged")
-    return found
+    return entries
 
 
 def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
@@ -86,16 +86,16 @@ def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
     Raises:
         UsageError: there is no such catalogue or variant, or one is malformed.
     """
-    found: list[Variant] = _entries(module, "VARIANTS", only)
-    for variant in found:
+    entries: list[Variant] = _entries(module, "VARIANTS", only)
+    for variant in entries:
         for implementation in variant.implementations:
             _check_implementation(variant, implementation)
-    return found
+    return entries
 
 
 def _entries(module: str, attribute: str, only: Collection[str]) -> list[_Entry]:
     if module in {FAULTS, VARIANTS}:
-        claim(module.partition(".")[0])
+        use_own(module.partition(".")[0])
     try:
         entries: Sequence[_Entry] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

@@ -64,7 +64,7 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
 
     Args:
         request: what to check.
-        say: told a line whenever something is finished.
+        say: called with a line whenever something is finished.
 
     Raises:
         ConformanceError: a catalogue is malformed, or the suites cannot be collected.
@@ -107,7 +107,7 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
 
 
 def _mixed(long: Sequence[Job], short: Sequence[Job]) -> list[Job]:
-    """All of them, so that there is always work beside a fault whose tests wait, and the last ones are short."""
+    """All of them, in an order that has work left while a fault's tests wait, and short jobs at the end."""
     places = [(_LONG_ONES_END * place / len(long), job) for place, job in enumerate(long)]
     places += [(place / len(short), job) for place, job in enumerate(short)]
     return [job for _, job in sorted(places, key=itemgetter(0))]
@@ -124,10 +124,10 @@ def _fault_jobs(
     def job(fault: Fault) -> Job:
         may_kill = _may_kill(fault, request.areas, registry)
 
-        def done(seen: Observed) -> None:
-            row = judge_fault(fault, may_kill, seen, registry)
-            first = first_kill(may_kill, seen.results)
-            # Only what failed has a script: nobody is left to write one when a test's process did not survive.
+        def finish(observed: Observed) -> None:
+            row = judge_fault(fault, may_kill, observed, registry)
+            first = first_kill(may_kill, observed.results)
+            # Only what failed has a script: a process that did not survive its test cannot write one.
             if row.outcome is Outcome.KILLED and first is not None and first.verdict is Verdict.FAIL:
                 if first.reproducer is None:
                     row = replace(row, script="is missing")
@@ -140,13 +140,13 @@ def _fault_jobs(
         stages = _stages(may_kill, search=request.search and not request.areas)
         # Of areas alone the question is whether they notice, not how often.
         enough = partial(kills, may_kill) if request.areas else _never
-        return Job(fault, fault.implementation, stages, done, enough)
+        return Job(fault, fault.implementation, stages, finish, enough)
 
     return [job(fault) for fault in faults]
 
 
 def _try(trials: Sequence[Trial], processes: int, rows: dict[tuple[str, str], Row], say: Callable[[str], None]) -> None:
-    """Run the scripts, and note in the rows what they came to."""
+    """Run the scripts, and note their outcomes in the rows."""
     for trial, what in zip(trials, try_scripts(trials, processes), strict=True):
         key = trial.fault.name, trial.fault.implementation
         rows[key] = replace(rows[key], script=what)
@@ -183,18 +183,18 @@ def _variant_jobs(
 ) -> list[Job]:
     explore = request.explore
 
-    def wanted(case: Case, _: Sequence[TestResult]) -> bool:
+    def has_news(case: Case, _: Sequence[TestResult]) -> bool:
         # With new examples, what draws none has nothing new to say.
-        drawn = explore is None or case.draws
-        return drawn and (not request.areas or any(entry.area in request.areas for entry in case.requirements))
+        is_new = explore is None or case.draws
+        return is_new and (not request.areas or any(entry.area in request.areas for entry in case.requirements))
 
     def job(variant: Variant, implementation: str) -> Job:
-        def done(seen: Observed) -> None:
-            row = judge_variant(variant, implementation, seen, registry, explore)
+        def finish(observed: Observed) -> None:
+            row = judge_variant(variant, implementation, observed, registry, explore)
             rows[variant.name, implementation] = row
             say(_line(row))
 
-        return Job(variant, implementation, [wanted], done, limit=_patient)
+        return Job(variant, implementation, [has_news], finish, limit=_patient)
 
     return [job(variant, implementation) for variant in variants for implementation in variant.implementations]
 

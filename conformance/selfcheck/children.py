@@ -1,7 +1,7 @@
-"""A forked process that runs some of the collected tests with a change applied, and tells what becomes of each.
+"""A forked process that runs some of the collected tests with a change applied, and says what becomes of each.
 
 A fork costs milliseconds where importing and collecting cost seconds, whatever a fault breaks stays in the child, and
-the parent has touched neither device nor threads by then.  Only implementations on the host can be tested so.
+the parent has touched neither device nor threads by then.  Only implementations on the host can be tested this way.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ class Child(Forked):
 
     def hear(self, line: bytes, limits: Sequence[float]) -> None:
         """Take one line in."""
-        told = json.loads(line)
-        if told["kind"] == "started":
-            self.running = told["place"]
-            self.deadline = time.monotonic() + limits[told["place"]]
-        elif told["kind"] == "result":
+        message = json.loads(line)
+        if message["kind"] == "started":
+            self.running = message["place"]
+            self.deadline = time.monotonic() + limits[message["place"]]
+        elif message["kind"] == "result":
             self.running = None
-            self.results.append(TestResult.from_dict(told["result"]))
-            self.unfit = told["unfit"]
+            self.results.append(TestResult.from_dict(message["result"]))
+            self.unfit = message["unfit"]
         else:
-            self.trouble = told["message"]
+            self.trouble = message["message"]
 
 
 def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter) -> Child:
@@ -140,7 +140,7 @@ def ended(status: int) -> str:
 
 
 def _live(live: Callable[[Reporter], None], writing: int) -> None:
-    """The child's whole life; never returns, because what follows in the parent's code is not its business."""
+    """The child's whole life; never returns, because what follows is the parent's code."""
     try:
         _silence()
         with os.fdopen(writing, "wb", buffering=0) as pipe:

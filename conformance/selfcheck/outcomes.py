@@ -31,7 +31,7 @@ class Outcome(str, Enum):
     ACCEPTED = "accepted"
     #: A scored requirement rejected a variant, which is correct.
     FALSE_ALARM = "false alarm"
-    #: It could not be applied, or the kit failed: nothing was learnt.
+    #: It could not be applied, or the kit failed: it says nothing.
     BROKEN = "broken"
 
     @property
@@ -93,11 +93,11 @@ class Row:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
         """The inverse of `to_dict`."""
-        given = {name: values[name] for name in (field.name for field in fields(cls))}
-        given["outcome"] = Outcome(given["outcome"])
-        if isinstance(given["requirements"], list):
-            given["requirements"] = tuple(given["requirements"])
-        return cls(**given)
+        arguments = {name: values[name] for name in (field.name for field in fields(cls))}
+        arguments["outcome"] = Outcome(arguments["outcome"])
+        if isinstance(arguments["requirements"], list):
+            arguments["requirements"] = tuple(arguments["requirements"])
+        return cls(**arguments)
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ class Observed:
     trouble: str | None = None
 
 
-def judge_fault(fault: Fault, may_kill: Collection[str], seen: Observed, registry: Registry) -> Row:
+def judge_fault(fault: Fault, may_kill: Collection[str], observed: Observed, registry: Registry) -> Row:
     """The row of a fault, which only the requirements `may_kill` reject for a right reason."""
     named = set(may_kill)
-    rejecting = _rejecting(seen.results, registry)
+    rejecting = _rejecting(observed.results, registry)
     right = {result.test: ids & named for result, ids in rejecting if kills(named, result)}
-    first = first_kill(named, seen.results)
-    if seen.trouble is not None:
-        outcome, message = Outcome.BROKEN, seen.trouble
+    first = first_kill(named, observed.results)
+    if observed.trouble is not None:
+        outcome, message = Outcome.BROKEN, observed.trouble
     elif first is not None:
         outcome, message = Outcome.KILLED, reason(first)
     elif rejecting:
@@ -141,23 +141,23 @@ def judge_fault(fault: Fault, may_kill: Collection[str], seen: Observed, registr
         outcome,
         tuple(sorted(ids)),
         len(rejecting),
-        len(seen.results),
+        len(observed.results),
         message,
     )
 
 
 def judge_variant(
-    variant: Variant, implementation: str, seen: Observed, registry: Registry, explore: int | None
+    variant: Variant, implementation: str, observed: Observed, registry: Registry, explore: int | None
 ) -> Row:
     """The row of a variant of `implementation`."""
-    rejecting = _rejecting(seen.results, registry)
-    broken = [result for result in seen.results if result.verdict in {Verdict.ERROR, Verdict.SKIPPED}]
-    if seen.trouble is not None:
-        outcome, message = Outcome.BROKEN, seen.trouble
+    rejecting = _rejecting(observed.results, registry)
+    broken = [result for result in observed.results if result.verdict in {Verdict.ERROR, Verdict.SKIPPED}]
+    if observed.trouble is not None:
+        outcome, message = Outcome.BROKEN, observed.trouble
     elif rejecting:
         outcome = Outcome.FALSE_ALARM
         message = "; ".join(f"{result.test}: {reason(result)}" for result, _ in rejecting[:3])
-    elif broken or not seen.results:
+    elif broken or not observed.results:
         outcome = Outcome.BROKEN
         message = f"{broken[0].test}: {reason(broken[0])}" if broken else "no test ran"
     else:
@@ -172,7 +172,7 @@ def judge_variant(
         outcome,
         tuple(sorted(ids)),
         len(rejecting),
-        len(seen.results),
+        len(observed.results),
         message,
         explore,
     )
@@ -189,9 +189,9 @@ def first_kill(may_kill: Collection[str], results: Sequence[TestResult]) -> Test
 
 
 def tells(result: TestResult) -> bool:
-    """Whether a rejection says what was promised, rather than show what the fault happened to raise.
+    """Whether a rejection says what was promised, and does not only show what the fault happened to raise.
 
-    What the kit itself says of a crash, of a test that never ended and of what a test left behind is as good.
+    What the kit itself says of a crash, of a test that never ended, or of what a test left behind is as good.
     """
     if result.promise is not None or result.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
         return True
@@ -208,12 +208,12 @@ def reason(result: TestResult) -> str:
 
 def _rejecting(results: Sequence[TestResult], registry: Registry) -> list[tuple[TestResult, set[str]]]:
     """The rejecting results, each with the scored requirements that it decides."""
-    found = []
+    rejections = []
     for result in results:
         ids = {identity for identity in result.requirements if registry.requirements[identity].scored}
         if result.verdict.rejects and ids:
-            found.append((result, ids))
-    return found
+            rejections.append((result, ids))
+    return rejections
 
 
 def counts(rows: Sequence[Row]) -> Mapping[Outcome, int]:

@@ -64,7 +64,7 @@ class _Work:
     job: Job
     stages: Iterator[Callable[[Case, Sequence[TestResult]], bool]]
     left: list[tuple[pytest.Item, Case]] = field(default_factory=list)
-    given: list[tuple[pytest.Item, Case]] = field(default_factory=list)
+    batch: list[tuple[pytest.Item, Case]] = field(default_factory=list)
     results: list[TestResult] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     limits: list[float] = field(default_factory=list)
@@ -99,16 +99,16 @@ def run(
     names = list(dict.fromkeys([*(job.implementation for job in jobs), *implementations]))
     plugin = _Runner(jobs, processes, collected)
     words = ["-p", _plugin(), "-p", "no:cacheprovider", "-c", str(PYTEST_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
-    words += ["-p", "no:logging", "-p", "no:faulthandler", "-q", "--capture=no"]  # nobody reads what is logged
+    words += ["-p", "no:logging", "-p", "no:faulthandler", "-q", "--capture=no"]  # the log is never read
     words += [f"--impl={','.join(names)}", str(suites)]
     words += [] if explore is None else [f"--explore={explore}", f"--examples={examples}"]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         pytest.main(words, plugins=[plugin])
     if plugin.failure is not None:
         raise plugin.failure
     if not plugin.collected:
-        raise KitError(f"the suites cannot be collected:\n{said.getvalue()[-4000:]}")
+        raise KitError(f"the suites cannot be collected:\n{output.getvalue()[-4000:]}")
 
 
 def _plugin() -> str:
@@ -144,7 +144,7 @@ class _Runner:
             self._when_collected()
             gc.freeze()
             _Loop(session.items, executor, self._processes).carry_out(self._jobs)
-        except BaseException as error:  # pytest would print it where nobody looks
+        except BaseException as error:  # pytest would print it where it is never seen
             self.failure = error
         finally:
             gc.unfreeze()
@@ -195,11 +195,11 @@ class _Loop:
                 if case.test not in work.seen and stage(case, before)
             ]
             work.left.sort(key=lambda each: work.job.order(each[1]))
-        work.given, work.left, work.buffered = work.left, [], b""
-        work.seen.update(case.test for _, case in work.given)
-        work.limits = [work.job.limit(case) for _, case in work.given]
+        work.batch, work.left, work.buffered = work.left, [], b""
+        work.seen.update(case.test for _, case in work.batch)
+        work.limits = [work.job.limit(case) for _, case in work.batch]
         adapter = self._executor.adapters[work.job.implementation]
-        child = children.start([item for item, _ in work.given], work.job.entry.apply, adapter)
+        child = children.start([item for item, _ in work.batch], work.job.entry.apply, adapter)
         self._live[child.pid] = (work, child)
         self._selector.register(child.pipe, selectors.EVENT_READ, child.pid)
 
@@ -238,16 +238,16 @@ class _Loop:
             return
         if child.running is not None:
             verdict = Verdict.CRASH if timeout is None else Verdict.TIMEOUT
-            case = work.given[child.running][1]
+            case = work.batch[child.running][1]
             work.results.append(children.lost(case, verdict, timeout or children.ended(status)))
             work.losses += 1
             ran += 1
-        elif timeout is not None or (ran < len(work.given) and not child.unfit):
+        elif timeout is not None or (ran < len(work.batch) and not child.unfit):
             self._finish(work, timeout or children.ended(status))
             return
         if self._enough(work):
             return
-        work.left = work.given[ran:] if work.losses < _LOSSES else []
+        work.left = work.batch[ran:] if work.losses < _LOSSES else []
         self._go_on(work)
 
     def _enough(self, work: _Work) -> bool:

@@ -82,7 +82,7 @@ def try_scripts(trials: Sequence[Trial], processes: int) -> list[str]:
     Raises:
         KitError: a process that runs scripts did not come to its end.
     """
-    found: dict[int, str] = {}
+    outcomes: dict[int, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         numbered = [(number, trial, Path(folder) / f"script_{number}.py") for number, trial in enumerate(trials)]
         # Scripts collect garbage, and would walk all that the suites' collection has left.
@@ -90,17 +90,17 @@ def try_scripts(trials: Sequence[Trial], processes: int) -> list[str]:
         gc.freeze()
         try:
             shares = [numbered[first::processes] for first in range(min(processes, len(trials)))]
-            forked = [fork(partial(_try_each, share)) for share in shares]
+            children = [fork(partial(_try_each, share)) for share in shares]
         finally:
             gc.unfreeze()
-        for pid, pipe in forked:
+        for pid, pipe in children:
             os.set_blocking(pipe.fileno(), True)
-            told = [json.loads(line) for line in pipe]
+            lines = [json.loads(line) for line in pipe]
             Forked(pid, pipe, 0.0).wait()
-            found.update({line["number"]: line["what"] for line in told if line["kind"] == "tried"})
-    if len(found) < len(trials):
-        raise KitError(f"only {len(found)} of {len(trials)} scripts could be tried")
-    return [found[number] for number in range(len(trials))]
+            outcomes.update({line["number"]: line["what"] for line in lines if line["kind"] == "tried"})
+    if len(outcomes) < len(trials):
+        raise KitError(f"only {len(outcomes)} of {len(trials)} scripts could be tried")
+    return [outcomes[number] for number in range(len(trials))]
 
 
 def _try_each(numbered: Sequence[tuple[int, Trial, Path]], reporter: Reporter) -> None:
@@ -109,7 +109,7 @@ def _try_each(numbered: Sequence[tuple[int, Trial, Path]], reporter: Reporter) -
 
 
 def _try(trial: Trial, path: Path) -> str:
-    mended, places = _GRAPH.subn(f"Graph = backend.{trial.graph_class}", trial.script)
+    sound_script, places = _GRAPH.subn(f"Graph = backend.{trial.graph_class}", trial.script)
     if places != 1:
         return "does not say in one line what its graph class is"
     path.write_text(trial.script, encoding="utf-8")
@@ -120,7 +120,7 @@ def _try(trial: Trial, path: Path) -> str:
         return f"ends otherwise with the fault: {faulty}"
     if trial.promise is not None and _plain(trial.promise) not in _plain(faulty.message):
         return f"fails for another reason with the fault: {faulty}"
-    path.write_text(mended, encoding="utf-8")
+    path.write_text(sound_script, encoding="utf-8")
     sound = _run(partial(_live, path, nullcontext))
     if sound.kind is not None:
         return f"fails without the fault: {sound}"
@@ -149,10 +149,10 @@ def _run(live: Callable[[Reporter], None]) -> _Ending:
     if not content:
         return _Ending(kind="", message=ended(status))
     # What follows is of the fault, which may not come off.
-    told = json.loads(content.splitlines()[0])
-    if told["kind"] == "trouble":
-        return _Ending(kind="", message=told["message"])
-    return _Ending(told["error"], told["message"])
+    message = json.loads(content.splitlines()[0])
+    if message["kind"] == "trouble":
+        return _Ending(kind="", message=message["message"])
+    return _Ending(message["error"], message["message"])
 
 
 # -- in the child -----------------------------------------------------------------------------------------------------

@@ -96,7 +96,13 @@ class Recorder:
         for case in listed:
             planned[case.implementation][case.test] = case.ids
         for name, run in self.runs.items():
-            run.begin(planned[name], self.selection, self._options(), self.started_at)
+            run.begin(
+                planned[name],
+                self._options(),
+                self.started_at,
+                not_applicable=self.selection.not_applicable.get(name, ()),
+                narrowed=self.selection.narrowed,
+            )
         self._headed = True
         return [case for case in listed if case.test not in self.runs[case.implementation].decided]
 

@@ -1,9 +1,11 @@
 """The caching allocator."""
 
+from __future__ import annotations
+
 import ctypes
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from reference_impl.allocator.errors import OutOfMemoryError
 from reference_impl.allocator.gate import Gate
@@ -18,17 +20,16 @@ from reference_impl.allocator.memory import (
     round_block,
     round_segment,
 )
-from reference_impl.allocator.pools import DEFAULT_POOL, PoolId, PoolTable, check_pool_id
+from reference_impl.allocator.pools import PoolTable
 from reference_impl.allocator.snapshot import SegmentInfo, describe_segment
-
-POISON: Final = 0xFF
-"""The byte that unwritten memory holds: NaN in every float type, -1 in every signed int."""
+from reference_impl.poison import POISON
+from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 _memset = ctypes.memset
 
 
 def poison_now(address: int, nbytes: int, _stream: int) -> None:
-    """Poison ``nbytes`` bytes at ``address`` at once, whatever the stream has yet to do."""
+    """Poison `nbytes` bytes at `address` at once, whatever the stream has yet to do."""
     _memset(address, POISON, nbytes)
 
 
@@ -50,24 +51,23 @@ def _no_fence(_stream: int) -> Callable[[], bool]:
 
 
 class CachingAllocator:
-    """Memory of one software device, as ``torch.cuda`` manages a GPU's. Thread-safe.
+    """Memory of one software device, as `torch.cuda` manages a GPU's.  Thread-safe.
 
-    A block is reused only by allocations of its own pool and stream. Which pool an allocation
-    belongs to is the caller's decision; the allocator counts the uses of each.
+    A block is reused only by allocations of its own pool and stream.  Which pool an allocation belongs to is the
+    caller's decision; the allocator counts the uses of each.
 
-    The hooks are called without the allocator's lock. ``poison`` and ``fence`` may run inside
-    the finalizer of a storage, on any thread, so they must neither wait nor raise.
+    The hooks are called without the allocator's lock.  `poison` and `fence` may run inside the finalizer of a storage,
+    on any thread, so they must neither wait nor raise.
 
     Args:
         limit: the most bytes that all segments together may have; None for no limit.
         device: the device number that snapshots state.
         on_map: called with the address and bytes of each new segment, before any block of it.
         on_unmap: called with the address of each released segment, before its memory goes.
-        poison: fills memory with ``POISON``: called with address, bytes and stream when a block
-            is handed out and when it returns. A device whose streams lag puts it in stream order.
-        fence: called at a free with each other stream that used the block; returns what says
-            whether the work that this stream has been given so far is done.
-
+        poison: fills memory with `POISON`: called with address, bytes and stream when a block is handed out and when it
+            returns.  A device whose streams lag puts it in stream order.
+        fence: called at a free with each other stream that used the block; returns what says whether the work that this
+            stream has been given so far is done.
     """
 
     out_of_memory: ClassVar[type[RuntimeError]] = OutOfMemoryError
@@ -103,12 +103,11 @@ class CachingAllocator:
     # Blocks
 
     def allocate(self, nbytes: int, stream: int, pool: PoolId = DEFAULT_POOL) -> Block:
-        """A poisoned block of at least ``nbytes`` bytes; a null block for 0 bytes.
+        """A poisoned block of at least `nbytes` bytes; a null block for 0 bytes.
 
         Raises:
-            ValueError: ``nbytes`` is negative, or ``pool`` is no pool id.
-            OutOfMemoryError: the limit or the machine does not allow it (``out_of_memory``).
-
+            ValueError: `nbytes` is negative, or `pool` is no pool id.
+            OutOfMemoryError: the limit or the machine does not allow it (`out_of_memory`).
         """
         if nbytes <= 0:
             return self._null_block(nbytes, stream, pool)
@@ -125,11 +124,10 @@ class CachingAllocator:
         return block
 
     def free(self, block: Block) -> None:
-        """Give ``block`` up. Null blocks need it not.
+        """Give `block` up.  Null blocks need it not.
 
         Raises:
             RuntimeError: it was freed before.
-
         """
         if not self.reclaim(block) and block.address:
             raise RuntimeError(
@@ -138,7 +136,7 @@ class CachingAllocator:
             )
 
     def reclaim(self, block: Block) -> bool:
-        """Free ``block`` from a finalizer: never waits, never raises; False if freed before."""
+        """Free `block` from a finalizer: never waits, never raises; False if freed before."""
         # Nothing is called between the test and the change, so no other thread runs in between.
         if block.state is not ALLOCATED:
             return False
@@ -149,7 +147,7 @@ class CachingAllocator:
             except BaseException:
                 block.state = ALLOCATED
                 raise
-            # Booked before it can be retired, which takes it off the books again.
+            # Counted before it can be retired, which takes it off the count.
             self._deferred.append(block)
             self._pending.append((block, fences))
             self._refresh()
@@ -158,14 +156,13 @@ class CachingAllocator:
         return True
 
     def use_on_stream(self, block: Block, stream: int) -> None:
-        """Note that ``stream`` uses ``block`` too.
+        """Note that `stream` uses `block` too.
 
-        When the block is freed, it waits to be reused until the fences of all such streams, set
-        at that moment, say that they are done.
+        When the block is freed, it waits to be reused until the fences of all such streams, set at that moment, say
+        that they are done.
 
         Raises:
             RuntimeError: the block is freed.
-
         """
         if block.address == 0:
             return
@@ -182,20 +179,18 @@ class CachingAllocator:
     # Pools
 
     def begin_allocate_to_pool(self, pool: PoolId) -> None:
-        """A capture starts recording to ``pool``: counts a use.
+        """A capture starts recording to `pool`: counts a use.
 
         Raises:
             RuntimeError: another capture is recording to it; the count stays as it was.
-
         """
         self._pools.begin(pool)
 
     def end_allocate_to_pool(self, pool: PoolId) -> None:
-        """The capture no longer records to ``pool``; the use stays until ``release_pool``.
+        """The capture no longer records to `pool`; the use stays until `release_pool`.
 
         Raises:
             RuntimeError: no capture is recording to it.
-
         """
         self._pools.end(pool)
 
@@ -208,16 +203,15 @@ class CachingAllocator:
 
         Raises:
             RuntimeError: the pool has no uses.
-
         """
         self._pools.release(pool)
 
     def recording(self, pool: PoolId) -> bool:
-        """Whether a capture is recording to ``pool``."""
+        """Whether a capture is recording to `pool`."""
         return self._pools.recording(pool)
 
     def use_count(self, pool: PoolId) -> int:
-        """Uses of ``pool`` not yet released; 0 for one never seen."""
+        """Uses of `pool` not yet released; 0 for one never seen."""
         return self._pools.use_count(pool)
 
     def pools(self) -> list[PoolId]:
@@ -245,18 +239,17 @@ class CachingAllocator:
             self._on_unmap(segment.address)
 
     def segment_of(self, address: int) -> Segment | None:
-        """The segment that ``address`` lies in. Hold it to keep that memory mapped."""
-        with self._gate:
-            return self._heap.segment_of(address)
+        """The segment that `address` lies in.  Hold it to keep that memory mapped."""
+        return self._heap.segment_of(address)
 
     def ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
-        """``[start, end)`` of every segment of ``pools``, by address: live and free blocks."""
-        wanted = set(pools)
+        """``[start, end)`` of every segment of `pools`, by address: live and free blocks."""
+        tokens = set(pools)
         with self._gate:
             return [
                 (segment.address, segment.address + segment.size)
                 for segment in self._heap.segments()
-                if segment.pool in wanted
+                if segment.pool in tokens
             ]
 
     # Statistics
@@ -279,7 +272,7 @@ class CachingAllocator:
         return self._heap.statistics.all.reserved_bytes.peak
 
     def memory_stats(self) -> dict[str, int]:
-        """The flat, sorted dictionary of ``torch.cuda.memory_stats``, key for key."""
+        """The flat, sorted dictionary of `torch.cuda.memory_stats`, key for key."""
         self._refresh()
         with self._gate:
             return self._heap.statistics.flat()
@@ -291,7 +284,7 @@ class CachingAllocator:
             self._heap.statistics.reset_peaks()
 
     def memory_snapshot(self) -> list[SegmentInfo]:
-        """All segments by address, in the shape of ``torch.cuda.memory_snapshot``."""
+        """All segments by address, in the shape of `torch.cuda.memory_snapshot`."""
         self._refresh()
         with self._gate:
             return [describe_segment(segment, self.device) for segment in self._heap.segments()]
@@ -301,7 +294,8 @@ class CachingAllocator:
     def _null_block(self, nbytes: int, stream: int, pool: PoolId) -> Block:
         if nbytes < 0:
             raise ValueError(f"allocate: a size in bytes is not negative, got {nbytes}")
-        check_pool_id(pool)
+        if pool != DEFAULT_POOL:
+            as_pool_id("allocate", pool)
         nowhere = Segment(memoryview(b""), 0, Arena(pool, stream, small=True, tally=self._heap.statistics.small))
         nowhere.clear()
         return Block(nowhere, 0, 0)
@@ -376,13 +370,13 @@ class CachingAllocator:
                 self._retire(block)
 
     def _refresh(self) -> None:
-        """Bring the books up to date with what has been freed."""
+        """Bring the statistics and free lists up to date with what has been freed."""
         if self._pending:
             self._poll()
         self._settle()
 
     def _settle(self) -> None:
-        """Book what was freed, unless someone is inside: they do it when they leave."""
+        """Count what was freed, unless someone is inside: they do it when they leave."""
         gate, deferred, returned = self._gate, self._deferred, self._returned
         while (returned or deferred) and gate.try_enter():
             try:

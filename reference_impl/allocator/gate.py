@@ -1,5 +1,7 @@
 """The allocator's lock."""
 
+from __future__ import annotations
+
 import threading
 from threading import get_ident
 
@@ -7,9 +9,9 @@ from threading import get_ident
 class Gate:
     """A lock that knows its holder, and that one can try without waiting.
 
-    The garbage collector may run a finalizer on the thread that holds the lock, between any two
-    steps of a change. A re-entrant lock would let that finalizer see (and alter) lists that are
-    half updated; a plain one would make it wait for itself. This one tells it so.
+    The garbage collector may run a finalizer on the thread that holds the lock, between any two steps of a change.  A
+    re-entrant lock would let that finalizer see (and alter) lists that are half updated; a plain one would make it wait
+    for itself.  This one lets it know.
     """
 
     __slots__ = ("_lock", "_owner")
@@ -35,7 +37,7 @@ class Gate:
         return False
 
     def leave(self) -> None:
-        """Undo a ``try_enter`` that returned True."""
+        """Undo a `try_enter` that returned True."""
         self._owner = 0
         self._lock.release()
 

@@ -1,21 +1,24 @@
-"""Where the blocks are: segments, arenas and the books about them."""
+"""Where the blocks are: segments, arenas and their statistics."""
 
-from bisect import bisect_right, insort
+from __future__ import annotations
+
+from bisect import bisect_left
 
 from reference_impl.allocator.memory import ALLOCATED, INACTIVE, SMALL, Arena, Block, Segment
-from reference_impl.allocator.pools import PoolId, check_pool_id
 from reference_impl.allocator.statistics import Statistics
+from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 
 class Heap:
-    """All segments of a device, cut into blocks. Sizes are bytes.
+    """All segments of a device, cut into blocks.  Sizes are bytes.
 
-    It knows neither locks nor hooks: the allocator calls it with its gate held.
+    It knows neither locks nor hooks: the allocator calls it with its gate held, but for `segment_of`.
     """
 
     def __init__(self) -> None:
         self.statistics = Statistics()
         self._arenas: dict[tuple[PoolId, int, bool], Arena] = {}
+        # By address.  Replaced and never changed, so that addresses can be looked up without the gate.
         self._segments: list[tuple[int, Segment]] = []
 
     def segments(self) -> list[Segment]:
@@ -23,20 +26,22 @@ class Heap:
         return [segment for _, segment in self._segments]
 
     def segment_of(self, address: int) -> Segment | None:
-        """The segment that ``address`` lies in."""
-        index = bisect_right(self._segments, address, key=lambda entry: entry[0]) - 1
+        """The segment that `address` lies in."""
+        segments = self._segments
+        index = bisect_left(segments, (address + 1,)) - 1
         if index < 0:
             return None
-        start, segment = self._segments[index]
+        start, segment = segments[index]
         return segment if address < start + segment.size else None
 
     def arena(self, pool: PoolId, stream: int, size: int) -> Arena:
-        """Where blocks of ``size`` bytes for this pool and stream are drawn from."""
+        """Where blocks of `size` bytes for this pool and stream are drawn from."""
         small = size <= SMALL
         key = (pool, stream, small)
         arena = self._arenas.get(key)
         if arena is None:
-            check_pool_id(pool)
+            if pool != DEFAULT_POOL:
+                as_pool_id("allocate", pool)
             tally = self.statistics.small if small else self.statistics.large
             arena = self._arenas[key] = Arena(pool, stream, small=small, tally=tally)
         return arena
@@ -48,9 +53,10 @@ class Heap:
         return None if free is None else self._carve(arena, free, size, requested)
 
     def adopt(self, arena: Arena, memory: memoryview, address: int, size: int, requested: int) -> Block:
-        """Make a segment of ``memory`` and hand out its front before anyone else can."""
+        """Make a segment of `memory` and hand out its front before anyone else can."""
         segment = Segment(memory, address, arena)
-        insort(self._segments, (address, segment))
+        index = bisect_left(self._segments, (address,))
+        self._segments = [*self._segments[:index], (address, segment), *self._segments[index:]]
         arena.segments += 1
         for tally in (arena.tally, self.statistics.all):
             tally.reserved(1, segment.size)
@@ -65,17 +71,17 @@ class Heap:
         arena.segments -= 1
         if arena.segments == 0:
             del self._arenas[arena.pool, arena.stream, arena.small]
-        self._segments.remove((segment.address, segment))
+        self._segments = [entry for entry in self._segments if entry[1] is not segment]
         for tally in (arena.tally, self.statistics.all):
             tally.reserved(-1, -segment.size)
 
     def defer(self, block: Block, sign: int) -> None:
-        """Count a block as given up but in use, or with ``sign`` -1 as no longer in use."""
+        """Count a block as given up but in use, or with `sign` -1 as no longer in use."""
         for tally in (block.segment.arena.tally, self.statistics.all):
             tally.deferred(sign, sign * block.size)
 
     def merge(self, block: Block) -> None:
-        """Make ``block`` free, together with the free blocks on both sides of it."""
+        """Make `block` free, together with the free blocks on both sides of it."""
         arena = block.segment.arena
         everything = self.statistics.all
         arena.tally.returned(block.size, block.requested)
@@ -98,7 +104,7 @@ class Heap:
             everything.split(pieces, nbytes)
 
     def _carve(self, arena: Arena, free: Block, size: int, requested: int) -> Block:
-        """Hand out the front of ``free``, which is in no list; the rest goes back, if worth it."""
+        """Hand out the front of `free`, which is in no list; the rest goes back, if worth it."""
         pieces = nbytes = 0
         if free.prev is not None or free.next is not None:
             pieces, nbytes = -1, -free.size

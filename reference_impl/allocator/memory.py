@@ -1,12 +1,14 @@
 """Segments, the blocks that they are cut into, and the arenas that blocks are drawn from."""
 
+from __future__ import annotations
+
 import ctypes
 import mmap
 from bisect import bisect_left, insort
 from typing import Final, Literal
 
-from reference_impl.allocator.pools import PoolId
 from reference_impl.allocator.statistics import Tally
+from reference_impl.pool_ids import PoolId
 
 GRAIN: Final = 512
 """Block sizes are multiples of this many bytes."""
@@ -24,12 +26,12 @@ INACTIVE: Final = "inactive"
 
 
 def round_block(nbytes: int) -> int:
-    """The size in bytes of the block that holds ``nbytes``."""
+    """The size in bytes of the block that holds `nbytes`."""
     return (nbytes + GRAIN - 1) & -GRAIN
 
 
 def round_segment(size: int) -> int:
-    """The size in bytes of the segment made for a block of ``size`` bytes."""
+    """The size in bytes of the segment made for a block of `size` bytes."""
     if size <= SMALL:
         return SMALL_SEGMENT
     if size < MEDIUM_LIMIT:
@@ -53,26 +55,26 @@ class Arena:
         # What is left of a block is worth one of its own from this many bytes on.
         self.least_piece = GRAIN if small else SMALL + 1
 
-    def best_fit(self, size: int) -> "Block | None":
-        """Take out the smallest free block of at least ``size`` bytes, lowest address first."""
+    def best_fit(self, size: int) -> Block | None:
+        """Take out the smallest free block of at least `size` bytes, lowest address first."""
         free = self.free
         index = bisect_left(free, (size,))
         return free.pop(index)[2] if index < len(free) else None
 
-    def add(self, block: "Block") -> None:
+    def add(self, block: Block) -> None:
         """Put a free block in."""
         insort(self.free, (block.size, block.address, block))
 
-    def remove(self, block: "Block") -> None:
+    def remove(self, block: Block) -> None:
         """Take out a free block that is known to be in."""
         del self.free[bisect_left(self.free, (block.size, block.address))]
 
 
 class Segment:
-    """A run of memory that never moves, cut into blocks. Sizes and addresses are in bytes.
+    """A run of memory that never moves, cut into blocks.  Sizes and addresses are in bytes.
 
-    Whoever reads or writes the memory without owning a block holds the segment: the memory is
-    unmapped when the allocator has released the segment and nobody holds it any more.
+    Whoever reads or writes the memory without owning a block holds the segment: the memory is unmapped when the
+    allocator has released the segment and nobody holds it any more.
     """
 
     __slots__ = ("__weakref__", "address", "arena", "first", "memory", "size")
@@ -104,14 +106,14 @@ class Segment:
         """Forget the blocks of a released segment: without the cycle, its memory goes promptly."""
         self.first = None
 
-    def blocks(self) -> "list[Block]":
+    def blocks(self) -> list[Block]:
         """All blocks, by address."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         block = self.first
         while block is not None:
-            found.append(block)
+            blocks.append(block)
             block = block.next
-        return found
+        return blocks
 
     def __repr__(self) -> str:
         return f"<Segment {self.address:#x} of {self.size} bytes, pool {self.pool}>"
@@ -120,9 +122,9 @@ class Segment:
 class Block:
     """One allocation, or a free piece of a segment.
 
-    A block that has been freed is never handed out again as the same object, so a stale one is
-    always recognised. ``size`` is what is taken from the segment, ``requested`` what was asked
-    for, both in bytes. A null block has address 0 and size 0.
+    A block that has been freed is never handed out again as the same object, so a stale one is always recognised.
+    `size` is what is taken from the segment, `requested` what was asked for, both in bytes.  A null block has address 0
+    and size 0.
     """
 
     __slots__ = (
@@ -158,10 +160,10 @@ class Block:
         """The stream it was allocated on."""
         return self.segment.arena.stream
 
-    def cut(self, size: int) -> "Block":
-        """A new block for the first ``size`` bytes of this free one.
+    def cut(self, size: int) -> Block:
+        """A new block for the first `size` bytes of this free one.
 
-        This object keeps the rest. With nothing left to keep, the new block takes its place.
+        This object keeps the rest.  With nothing left to keep, the new block takes its place.
         """
         front = Block(self.segment, self.address, size)
         front.prev = self.prev
@@ -177,7 +179,7 @@ class Block:
         self.size -= size
         return front
 
-    def join(self, neighbour: "Block") -> "Block":
+    def join(self, neighbour: Block) -> Block:
         """Make one block of this one and the next or previous one; the earlier of them."""
         front, back = (self, neighbour) if neighbour is self.next else (neighbour, self)
         front.size += back.size
@@ -191,12 +193,11 @@ class Block:
 
 
 def map_memory(nbytes: int) -> tuple[memoryview, int]:
-    """``nbytes`` of zeroed memory and its address; pages are committed when first touched.
+    """`nbytes` of zeroed memory and its address; pages are committed when first touched.
 
     Raises:
         OSError: the machine has no such room.
         OverflowError: no machine has.
-
     """
     # A private mapping: a forked child must not write into its parent's device memory.
     memory = memoryview(mmap.mmap(-1, nbytes, access=mmap.ACCESS_COPY))

@@ -1,13 +1,11 @@
 """Pool ids, and which pools are in use or being recorded to."""
 
+from __future__ import annotations
+
 import itertools
 import threading
 
-PoolId = tuple[int, int]
-"""Exactly one number is nonzero: ``(n, 0)`` is a graph's own pool, ``(0, n)`` a handle."""
-
-DEFAULT_POOL: PoolId = (0, 0)
-"""Where allocations go that no private pool claims."""
+from reference_impl.pool_ids import DEFAULT_POOL, PoolId, as_pool_id
 
 _own = itertools.count(1)
 _handles = itertools.count(1)
@@ -26,19 +24,11 @@ def graph_pool_handle() -> PoolId:
         return (0, next(_handles))
 
 
-def check_pool_id(pool: PoolId) -> None:
-    """Raise TypeError or ValueError unless ``pool`` is a pool id, the default one included."""
-    if not isinstance(pool, tuple) or [type(part) for part in pool] != [int, int]:
-        raise TypeError(f"a pool id is a tuple of two ints, got {pool!r}")
-    if min(pool) < 0 or all(pool):
-        raise ValueError(f"a pool id has at most one nonzero part and none below 0, got {pool!r}")
-
-
 class PoolTable:
     """Use counts of the private pools, and the set being recorded to.
 
-    Each change is a single dictionary or set step under a re-entrant lock, so a graph that is
-    finalized inside another change can still release its pool.
+    Each change is a single dictionary or set step under a re-entrant lock, so a graph that is finalized inside another
+    change can still release its pool.
     """
 
     def __init__(self) -> None:
@@ -47,7 +37,7 @@ class PoolTable:
         self._recording: set[PoolId] = set()
 
     def begin(self, pool: PoolId) -> None:
-        """Start recording to ``pool`` and count one more use; RuntimeError if already recording."""
+        """Start recording to `pool` and count one more use; RuntimeError if already recording."""
         self._check_private("begin_allocate_to_pool", pool)
         with self._lock:
             if pool in self._recording:
@@ -59,7 +49,7 @@ class PoolTable:
             self.retain(pool)
 
     def end(self, pool: PoolId) -> None:
-        """Stop recording to ``pool``; its use count stays. RuntimeError if not recording."""
+        """Stop recording to `pool`; its use count stays.  RuntimeError if not recording."""
         with self._lock:
             if pool not in self._recording:
                 raise RuntimeError(
@@ -89,11 +79,11 @@ class PoolTable:
                 del self._counts[pool]
 
     def recording(self, pool: PoolId) -> bool:
-        """Whether a capture is recording to ``pool``."""
+        """Whether a capture is recording to `pool`."""
         return pool in self._recording
 
     def use_count(self, pool: PoolId) -> int:
-        """Uses of ``pool`` not yet released; 0 for one never seen."""
+        """Uses of `pool` not yet released; 0 for one never seen."""
         return self._counts.get(pool, 0)
 
     def used(self) -> set[PoolId]:
@@ -102,14 +92,14 @@ class PoolTable:
             return set(self._counts) | self._recording
 
     def freeable(self, pool: PoolId) -> bool:
-        """Whether wholly free segments of ``pool`` may go back to the system."""
+        """Whether wholly free segments of `pool` may go back to the system."""
         return pool not in self._counts and pool not in self._recording
 
     @staticmethod
     def _check_private(call: str, pool: PoolId) -> None:
-        check_pool_id(pool)
         if pool == DEFAULT_POOL:
             raise RuntimeError(
                 f"{call}: expected a private pool, got the default pool {pool}; take an id from "
                 "graph_pool_handle() or new_pool_id()",
             )
+        as_pool_id(call, pool)

@@ -1,13 +1,15 @@
-"""What ``memory_snapshot`` tells, in the shape of ``torch.cuda.memory_snapshot``."""
+"""What `memory_snapshot` gives, in the shape of `torch.cuda.memory_snapshot`."""
+
+from __future__ import annotations
 
 from typing import Literal, TypedDict
 
 from reference_impl.allocator.memory import ALLOCATED, INACTIVE, Block, Segment, State
-from reference_impl.allocator.pools import PoolId
+from reference_impl.pool_ids import PoolId
 
 
 class BlockInfo(TypedDict):
-    """One block. Sizes and addresses are in bytes; ``requested_size`` is 0 for a free block."""
+    """One block.  Sizes and addresses are in bytes; `requested_size` is 0 for a free block."""
 
     address: int
     size: int
@@ -17,7 +19,7 @@ class BlockInfo(TypedDict):
 
 
 class SegmentInfo(TypedDict):
-    """One segment and its blocks by address. Sizes and addresses are in bytes."""
+    """One segment and its blocks by address.  Sizes and addresses are in bytes."""
 
     device: int
     address: int

@@ -1,4 +1,6 @@
-"""Counters behind ``memory_stats``."""
+"""Counters behind `memory_stats`."""
+
+from __future__ import annotations
 
 
 class Counter:
@@ -17,7 +19,7 @@ class Counter:
         return self.allocated - self.freed
 
     def shift(self, amount: int) -> None:
-        """Count ``amount`` in, or out if it is negative."""
+        """Count `amount` in, or out if it is negative."""
         if amount < 0:
             self.freed -= amount
         else:
@@ -35,12 +37,11 @@ class Counter:
 
 
 class Tally:
-    """The quantities of one size class. Sizes are bytes; the others count things.
+    """The quantities of one size class.  Sizes are bytes; the others count things.
 
-    Those that change at every allocation are plain integers, because a call for each would cost
-    more than the allocation itself. A block is active until it can be handed out again, and
-    allocated until its owner gives it up: the difference is pending. A piece is a free block
-    that is not its whole segment.
+    Those that change at every allocation are plain integers, because a call for each would cost more than the
+    allocation itself.  A block is active until it can be handed out again, and allocated until its owner gives it up:
+    the difference is pending.  A piece is a free block that is not its whole segment.
     """
 
     __slots__ = (
@@ -115,7 +116,7 @@ class Tally:
         self._requested_freed += requested
 
     def split(self, pieces: int, nbytes: int) -> None:
-        """The pieces changed by that many, and by ``nbytes`` bytes in all."""
+        """The pieces changed by that many, and by `nbytes` bytes in all."""
         if pieces > 0:
             self._pieces_made += pieces
             current = self._pieces_made - self._pieces_freed
@@ -194,7 +195,7 @@ class Statistics:
         self.ooms = 0
 
     def flat(self) -> dict[str, int]:
-        """All values under torch.cuda's keys, sorted. Sizes are bytes."""
+        """All values under torch.cuda's keys, sorted.  Sizes are bytes."""
         values = {
             # -1 is torch.cuda's word for no limit on splitting; with none, nothing is oversize.
             "max_split_size": -1,

@@ -1,5 +1,7 @@
 """Torch storages over the allocator's memory."""
 
+from __future__ import annotations
+
 import sys
 import weakref
 from collections.abc import Callable
@@ -10,6 +12,7 @@ import torch
 from reference_impl.allocator import errors
 from reference_impl.allocator.core import CachingAllocator
 from reference_impl.allocator.memory import ALLOCATED, Block
+from reference_impl.pool_ids import PoolId
 
 _CPU = torch.device("cpu")
 # Torch has its own since 2.5.
@@ -19,8 +22,7 @@ OutOfMemoryError: type[RuntimeError] = getattr(torch, "OutOfMemoryError", errors
 class _Lease(weakref.ref[memoryview]):
     """Watches the view under a storage, and frees its block when the view dies.
 
-    A ``weakref.finalize`` would do, but this happens at every tensor, and a bare reference is
-    much cheaper.
+    A `weakref.finalize` would do, but this happens at every tensor, and a bare reference is much cheaper.
     """
 
     __slots__ = ("block", "reclaim")
@@ -34,26 +36,29 @@ class _Lease(weakref.ref[memoryview]):
         # Bound here because globals may be gone by the time the last tensors die.
         is_finalizing: Callable[[], bool] = sys.is_finalizing,
     ) -> None:
-        """The storage is gone. At the end of the process nobody needs its memory any more."""
+        """The storage is gone.  At the end of the process nobody needs its memory any more."""
         if not is_finalizing() and isinstance(lease, _Lease):
             lease.block.lease = None
             lease.reclaim(lease.block)
 
 
 class TensorAllocator(CachingAllocator):
-    """The caching allocator, raising ``torch.OutOfMemoryError``."""
+    """The caching allocator, raising `torch.OutOfMemoryError`."""
 
     out_of_memory = OutOfMemoryError
 
-    def tensor_storage(self, block: Block) -> torch.UntypedStorage:
-        """A storage of the ``block.requested`` bytes of ``block``, which it owns.
+    def storage(self, nbytes: int, stream: int, pool: PoolId) -> torch.UntypedStorage:
+        """A storage of `nbytes` poisoned bytes, which frees them when it dies."""
+        return self.tensor_storage(self.allocate(nbytes, stream, pool))
 
-        The death of the storage frees the block, on whichever thread that happens. A block has
-        at most one owning storage.
+    def tensor_storage(self, block: Block) -> torch.UntypedStorage:
+        """A storage of the `block.requested` bytes of `block`, which it owns.
+
+        The death of the storage frees the block, on whichever thread that happens.  A block has at most one owning
+        storage.
 
         Raises:
             RuntimeError: the block is freed, or has an owning storage already.
-
         """
         if block.address == 0:
             return torch.empty(0, dtype=torch.uint8).untyped_storage()
@@ -72,7 +77,7 @@ class TensorAllocator(CachingAllocator):
 
 
 def alias(address: int, nbytes: int) -> torch.UntypedStorage:
-    """A storage of ``nbytes`` bytes at ``address`` that owns nothing.
+    """A storage of `nbytes` bytes at `address` that owns nothing.
 
     Hold ``allocator.segment_of(address)`` for as long as it is used.
     """

@@ -26,27 +26,29 @@ def use_device(name: str) -> Device:
     """
     global _chosen  # noqa: PLW0603  # one device a process: streams, pools and handles belong to it
     with _lock:
-        wanted = torch.device(name)
+        request = torch.device(name)
         if _chosen is not None:
-            if not _same(_chosen.torch_device, wanted):
+            if not _same(_chosen.torch_device, request):
                 raise RuntimeError(f"use_device({name!r}): this process already uses {_chosen.torch_device}")
             return _chosen
-        _chosen = _open(wanted)
+        _chosen = _open(request)
         return _chosen
 
 
-def _same(chosen: torch.device, wanted: torch.device) -> bool:
-    return chosen.type == wanted.type and (wanted.index is None or wanted.index == chosen.index or wanted.type == "cpu")
+def _same(chosen: torch.device, request: torch.device) -> bool:
+    return chosen.type == request.type and (
+        request.index is None or request.index == chosen.index or request.type == "cpu"
+    )
 
 
-def _open(wanted: torch.device) -> Device:
+def _open(request: torch.device) -> Device:
     # Each device's module imports what only that device has, so it is imported when it is chosen.
-    if wanted.type == "cpu":
+    if request.type == "cpu":
         from reference_impl.devices.software.device import SoftwareDevice
 
         return SoftwareDevice()
-    if wanted.type == "cuda":
+    if request.type == "cuda":
         from reference_impl.devices.cuda import CudaDevice
 
-        return CudaDevice(wanted)
-    raise ValueError(f"use_device: the reference runs on cpu and cuda devices, not on {wanted.type!r}")
+        return CudaDevice(request)
+    raise ValueError(f"use_device: the reference runs on cpu and cuda devices, not on {request.type!r}")

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from cuda.bindings import driver, runtime
 
-from reference_impl.devices.protocol import PoolId
+from reference_impl.pool_ids import PoolId
 
 
 class CudaDevice:
     """See `reference_impl.devices.protocol.Device`.
 
     Args:
-        wanted: which GPU; the current one when it has no index.
+        request: which GPU; the current one when it has no index.
 
     Raises:
         RuntimeError: torch has no such GPU.
@@ -24,12 +24,12 @@ class CudaDevice:
 
     runtime = runtime
 
-    def __init__(self, wanted: torch.device) -> None:
+    def __init__(self, request: torch.device) -> None:
         if not torch.cuda.is_available():
-            raise RuntimeError(f"use_device({str(wanted)!r}): this PyTorch sees no CUDA device")
-        index = torch.cuda.current_device() if wanted.index is None else wanted.index
+            raise RuntimeError(f"use_device({str(request)!r}): this PyTorch sees no CUDA device")
+        index = torch.cuda.current_device() if request.index is None else request.index
         if index >= torch.cuda.device_count():
-            raise RuntimeError(f"use_device({str(wanted)!r}): there are {torch.cuda.device_count()} CUDA devices")
+            raise RuntimeError(f"use_device({str(request)!r}): there are {torch.cuda.device_count()} CUDA devices")
         self.torch_device = torch.device("cuda", index)
         torch.cuda.set_device(index)
         torch.cuda.init()
@@ -54,7 +54,7 @@ class CudaDevice:
         torch.cuda.synchronize(self.torch_device)
 
     def new_pool_id(self) -> PoolId:
-        # torch numbers the pools that users ask for; one that nobody else was told of belongs to one graph.
+        # torch numbers the pools that users ask for; one that nobody else knows belongs to one graph.
         return self.graph_pool_handle()
 
     def graph_pool_handle(self) -> PoolId:
@@ -76,17 +76,17 @@ class CudaDevice:
         torch._C._cuda_releasePool(self._index, pool)
 
     def pool_ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
-        wanted = {tuple(pool) for pool in pools}
+        tokens = {tuple(pool) for pool in pools}
         return sorted(
             (segment["address"], segment["address"] + segment["total_size"])
             for segment in torch.cuda.memory_snapshot()
-            if tuple(segment["segment_pool_id"]) in wanted
+            if tuple(segment["segment_pool_id"]) in tokens
         )
 
-    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
-        """torch.cuda needs no word of it: its kernels go to the capturing stream by themselves."""
+    def capture_begun(self, pool: PoolId) -> None:
+        """Nothing to do: torch.cuda's kernels go to the capturing stream by themselves."""
 
-    def capture_over(self, capture_id: int) -> None:
+    def capture_over(self) -> None:
         """Likewise."""
 
     def launching(self) -> contextlib.AbstractContextManager[Any]:

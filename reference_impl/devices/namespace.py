@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from reference_impl.devices.chosen import device
-from reference_impl.devices.protocol import PoolId, current_stream_capturing
+from reference_impl.devices.protocol import current_stream_capturing
+from reference_impl.pool_ids import PoolId
 
 __all__ = [
     "Event",

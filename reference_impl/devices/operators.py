@@ -5,8 +5,9 @@ Nothing here knows of graphs or streams.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -55,10 +56,10 @@ def reads_mask(func: OpOverload, args: Args) -> bool:
     """Whether this call indexes by a mask, which has to be counted on the host first."""
     if not _takes_indices(func):
         return False
-    given = [index for index in args[1] if isinstance(index, torch.Tensor)]
-    masks = [index for index in given if index.dtype in (torch.bool, torch.uint8)]
+    indices = [index for index in args[1] if isinstance(index, torch.Tensor)]
+    masks = [index for index in indices if index.dtype in (torch.bool, torch.uint8)]
     # One number for all that a mask picks: filled where the mask says so, and nothing is counted.
-    fills = len(masks) == len(given) == 1 and len(args) > 2 and args[2].numel() == 1
+    fills = len(masks) == len(indices) == 1 and len(args) > 2 and args[2].numel() == 1
     return bool(masks) and not fills
 
 
@@ -94,34 +95,40 @@ def written_arguments(func: OpOverload) -> tuple[tuple[int, str], ...]:
 
 def written_tensors(func: OpOverload, args: Args, kwargs: Kwargs) -> list[torch.Tensor]:
     """The tensors of a call that the operator writes to, lists flattened, in the schema's order."""
-    values = (
+    return tensors_in(
         kwargs[name] if name in kwargs else args[index] if index < len(args) else None
         for index, name in written_arguments(func)
     )
-    return list(_tensors(values))
 
 
-def tensors_of(args: Args, kwargs: Kwargs) -> Iterator[torch.Tensor]:
-    """Every tensor of a call, lists and keyword arguments included."""
-    yield from _tensors(args)
-    yield from _tensors(kwargs.values())
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+def tensors_in(values: Iterable[Any]) -> list[torch.Tensor]:
+    """Every tensor among the arguments or results of an operator, lists flattened."""
+    tensors: list[torch.Tensor] = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield value
+            tensors.append(value)
         elif type(value) in _LISTS:
-            yield from _tensors(value)
+            tensors += tensors_in(value)
+    return tensors
 
 
-def mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """`value`, an operator's argument or result, with `change` applied to it, or to what a list or tuple has in it.
+def mapped(change: Callable[[torch.Tensor], Any], value: Any) -> Any:
+    """`value`, an operator's argument or result, with `change` applied to each tensor in it, lists included.
 
     Operators know no other nesting, and torch's own tree functions take several times as long.
     """
+    if isinstance(value, torch.Tensor):
+        return change(value)
     kind = type(value)
-    return kind([mapped(change, each) for each in value]) if kind in _LISTS else change(value)
+    if kind not in _LISTS:
+        return value
+    # No call for a number or a name among the arguments: this happens at every operator.
+    return kind(
+        [
+            change(each) if isinstance(each, torch.Tensor) else mapped(change, each) if type(each) in _LISTS else each
+            for each in value
+        ]
+    )
 
 
 _LISTS = (list, tuple)
@@ -130,12 +137,24 @@ _LISTS = (list, tuple)
 # -- outputs without running ----------------------------------------------------------------------------------------
 
 
-def describe_outputs(func: OpOverload, args: Args, kwargs: Kwargs) -> tuple[Any, dict[int, torch.Tensor]]:
-    """What a call would return, without touching the memory of its arguments.
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """What a call would return, from a trial with stand-ins for its tensors.
 
-    Returns:
-        The result with tensors that carry only sizes, strides and dtype, and for each tensor argument (by ``id``) the
-        stand-in that was passed for it: an operator that returns its argument returns the stand-in.
+    Attributes:
+        result: the result with tensors that carry only sizes, strides and dtype; an operator that returns its argument
+            returned the stand-in.
+        stand_ins: by the ``id`` of each tensor argument, what was passed for it.
+        arguments: by the ``id`` of each stand-in, the tensor argument.
+    """
+
+    result: Any
+    stand_ins: dict[int, torch.Tensor]
+    arguments: dict[int, torch.Tensor]
+
+
+def describe_outputs(func: OpOverload, args: Args, kwargs: Kwargs) -> Description:
+    """What a call would return, without touching the memory of its arguments.
 
     Raises:
         Exception: whatever the operator raises for such arguments on any memory.
@@ -154,17 +173,15 @@ def describe_outputs(func: OpOverload, args: Args, kwargs: Kwargs) -> tuple[Any,
 
 def _describe(
     func: OpOverload, args: Args, kwargs: Kwargs, stand_in: Callable[[torch.Tensor], torch.Tensor]
-) -> tuple[Any, dict[int, torch.Tensor]]:
+) -> Description:
     stand_ins: dict[int, torch.Tensor] = {}
+    arguments: dict[int, torch.Tensor] = {}
 
-    def replace(leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor):
-            if id(leaf) not in stand_ins:
-                stand_ins[id(leaf)] = stand_in(leaf)
-            return stand_ins[id(leaf)]
-        if isinstance(leaf, torch.Generator):
-            return None
-        return leaf
+    def replace(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) not in stand_ins:
+            replacement = stand_ins[id(tensor)] = stand_in(tensor)
+            arguments[id(replacement)] = tensor
+        return stand_ins[id(tensor)]
 
     args = mapped(replace, args)
     kwargs = {name: mapped(replace, value) for name, value in kwargs.items()}
@@ -173,9 +190,20 @@ def _describe(
         if kwargs.get("pin_memory"):
             kwargs["pin_memory"] = False
     if not is_random(func):
-        return func(*args, **kwargs), stand_ins
+        return Description(func(*args, **kwargs), stand_ins, arguments)
     with torch.random.fork_rng(devices=[]):
-        return func(*args, **kwargs), stand_ins
+        args, kwargs = _with_the_default_generator(func, args, kwargs)
+        return Description(func(*args, **kwargs), stand_ins, arguments)
+
+
+def _with_the_default_generator(func: OpOverload, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """A trial draws from the default generator, whose state is put back, and not from one of the program's own."""
+    index = _position(func, "generator")
+    if index is None:
+        return args, kwargs
+    return (*args[:index], *(None for _ in args[index : index + 1]), *args[index + 1 :]), {
+        name: None if name == "generator" else value for name, value in kwargs.items()
+    }
 
 
 def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
@@ -199,13 +227,13 @@ def out_variant(func: OpOverload) -> tuple[OpOverload, tuple[str, ...]] | None:
     if _SAME_BITS.isdisjoint(func.tags):
         return None
     packet = func.overloadpacket
-    wanted = _inputs(func)
+    inputs = _inputs(func)
     # The out= form of a factory leaves out what the given tensor already says.
-    told = [pair for pair in wanted if pair[0] not in {"dtype", "layout", "device", "pin_memory", "memory_format"}]
+    remainder = [pair for pair in inputs if pair[0] not in {"dtype", "layout", "device", "pin_memory", "memory_format"}]
     for name in packet.overloads():
         candidate = getattr(packet, name)
         outs = tuple(argument.name for argument in candidate._schema.arguments if argument.is_out)
-        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) in (wanted, told):
+        if outs and len(outs) == len(func._schema.returns) and _inputs(candidate) in (inputs, remainder):
             return candidate, outs
     return None
 
@@ -254,7 +282,7 @@ def fresh_tensors(fresh: Sequence[bool], result: Any) -> list[torch.Tensor]:
         result: what the operator returned: nothing, one result, or a tuple of several.
     """
     results = result if len(fresh) > 1 else (result,) * len(fresh)
-    return list(_tensors(value for value, is_new in zip(results, fresh, strict=True) if is_new))
+    return tensors_in([value for value, is_new in zip(results, fresh, strict=True) if is_new])
 
 
 def _rerun_and_copy(

@@ -1,4 +1,4 @@
-"""The device boundary: what a graph needs of a device beside its runtime.
+"""The device boundary: what a graph needs of a device besides its runtime.
 
 Two devices stand behind it: `reference_impl.devices.software.device`, a device made of CPU tensors, and
 `reference_impl.devices.cuda`, a GPU through torch.cuda; `reference_impl.devices.chosen` picks one.
@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-#: A memory pool's token: exactly one of the numbers is not zero.
-PoolId = tuple[int, int]
+from reference_impl.pool_ids import PoolId
 
 
 class Stream(Protocol):
@@ -61,11 +60,11 @@ class Device(Protocol):
     def pool_ranges(self, pools: Iterable[PoolId]) -> list[tuple[int, int]]:
         """``[start, end)`` addresses of all memory of the pools, live and free."""
 
-    def capture_begun(self, capture_id: int, pool: PoolId) -> None:
+    def capture_begun(self, pool: PoolId) -> None:
         """A capture into `pool` has begun on the current stream."""
 
-    def capture_over(self, capture_id: int) -> None:
-        """That capture has ended, well or not."""
+    def capture_over(self) -> None:
+        """A capture has ended, well or not."""
 
     def launching(self) -> contextlib.AbstractContextManager[Any]:
         """What has to surround the launch of an executable."""

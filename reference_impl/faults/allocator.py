@@ -12,6 +12,7 @@ from reference_impl.allocator.heap import Heap
 from reference_impl.allocator.memory import ALLOCATED, Segment
 from reference_impl.allocator.pools import PoolTable
 from reference_impl.allocator.statistics import Tally
+from reference_impl.allocator.storage import TensorAllocator
 from reference_impl.devices.software.device import SoftwareDevice
 from reference_impl.faults.fault import Countdown, Faults, replaced, together
 from reference_impl.graphs.core import GraphCore
@@ -21,15 +22,15 @@ FAULTS = Faults("allocator")
 
 
 def _storage(changed: Any) -> AbstractContextManager[Any]:
-    """Let ``changed(device, nbytes, pool)`` choose the pool of an allocation."""
+    """Let ``changed(nbytes, stream, pool)`` choose the pool of an allocation."""
 
     def wrap(original: Any) -> Any:
-        def storage(self: SoftwareDevice, nbytes: int, pool: Any) -> Any:
-            return original(self, nbytes, changed(self, nbytes, pool))
+        def storage(self: TensorAllocator, nbytes: int, stream: int, pool: Any) -> Any:
+            return original(self, nbytes, stream, changed(nbytes, stream, pool))
 
         return storage
 
-    return replaced(SoftwareDevice, "storage", wrap)
+    return replaced(TensorAllocator, "storage", wrap)
 
 
 def _begun(changed: Any) -> AbstractContextManager[Any]:
@@ -129,21 +130,20 @@ def token_before_the_capture() -> AbstractContextManager[Any]:
 @FAULTS.patch("pools.eager-memory-separate", "pools.private-intermediates")
 def captures_use_ordinary_memory() -> AbstractContextManager[Any]:
     """Captured allocations come from ordinary memory, which eager work gets as soon as the capture lets it go."""
-    return _storage(lambda device, nbytes, pool: DEFAULT_POOL)
+    return _storage(lambda nbytes, stream, pool: DEFAULT_POOL)
 
 
 @FAULTS.patch("pools.eager-memory-separate", "pools.private-intermediates")
 def large_tensors_miss_the_pool() -> AbstractContextManager[Any]:
     """Allocations above one megabyte come from ordinary memory, also in a capture."""
-    return _storage(lambda _, nbytes, pool: DEFAULT_POOL if nbytes > 1 << 20 else pool)
+    return _storage(lambda nbytes, _, pool: DEFAULT_POOL if nbytes > 1 << 20 else pool)
 
 
 @FAULTS.patch("pools.forked-memory-private")
 def forked_streams_miss_the_pool() -> AbstractContextManager[Any]:
     """What is allocated on a stream that was forked from the capture comes from ordinary memory."""
 
-    def changed(device: SoftwareDevice, _: int, pool: Any) -> Any:
-        stream = device.current_stream().cuda_stream
+    def changed(_: int, stream: int, pool: Any) -> Any:
         origins = [each.origin.handle for each in captures.live]
         return pool if not origins or stream in origins else DEFAULT_POOL
 
@@ -155,7 +155,7 @@ def eager_work_draws_from_pools() -> AbstractContextManager[Any]:
     """While a graph lives, free memory of its pool is given to eager work too."""
     latest: list[Any] = []
 
-    def changed(_: SoftwareDevice, __: int, pool: Any) -> Any:
+    def changed(_: int, __: int, pool: Any) -> Any:
         if pool != DEFAULT_POOL:
             latest[:] = [pool]
             return pool
@@ -297,8 +297,9 @@ def replay_allocates() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def launch(self: GraphCore, call: str) -> None:
             original(self, call)
-            if hasattr(self._device, "storage"):
-                kept.append(self._device.storage(1 << 20, DEFAULT_POOL))
+            if isinstance(self._device, SoftwareDevice):
+                stream = self._device.current_stream().cuda_stream
+                kept.append(self._device.allocator.storage(1 << 20, stream, DEFAULT_POOL))
 
         return launch
 

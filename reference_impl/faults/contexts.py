@@ -337,8 +337,8 @@ def parameters_get_no_gradient() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def replay_backward(self: _Passes, call: int, gradients: Any) -> Any:
-            found = original(self, call, gradients)
-            return (*found[: len(self._inputs)], *(None for _ in self._parameters))
+            results = original(self, call, gradients)
+            return (*results[: len(self._inputs)], *(None for _ in self._parameters))
 
         return replay_backward
 
@@ -416,9 +416,9 @@ def modes_are_ignored() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def patched(module: torch.nn.Module, passes: _Passes) -> torch.nn.Module:
-            made: torch.nn.Module = original(module, passes)
-            made.forward = passes.call
-            return made
+            result: torch.nn.Module = original(module, passes)
+            result.forward = passes.call
+            return result
 
         return patched
 
@@ -440,7 +440,7 @@ def modules_are_not_looked_at() -> AbstractContextManager[Any]:
 
 @FAULTS.patch("graphed-callables.autocast-cache-refused")
 def autocast_cache_accepted() -> AbstractContextManager[Any]:
-    """A cast that autocast cached before the capture is missing from the graph, and nobody is told."""
+    """A cast that autocast cached before the capture is missing from the graph, and nobody is warned."""
 
     def wrap(_original: Any) -> Any:
         def require_no_autocast_cache() -> None:
@@ -499,8 +499,8 @@ def tuples_come_back_as_lists() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def make(callables: Any, *rest: Any, **settings: Any) -> Any:
-            made = original(callables, *rest, **settings)
-            return list(made) if isinstance(made, tuple) else made
+            result = original(callables, *rest, **settings)
+            return list(result) if isinstance(result, tuple) else result
 
         return make
 

@@ -51,7 +51,7 @@ class NullExecHandle(CUDAGraph):
 
 @FAULTS.graph_class("raw-handles.exec-is-stable")
 class AskingForTheExecMakesANewOne(CUDAGraph):
-    """Each call of raw_cuda_graph_exec() on a kept graph instantiates anew."""
+    """Each call of raw_cuda_graph_exec() on a kept graph instantiates again."""
 
     def raw_cuda_graph_exec(self) -> int:
         if self._state == "instantiated":
@@ -64,8 +64,8 @@ class OneHandleForBoth(CUDAGraph):
     """raw_cuda_graph_exec() returns the template's handle."""
 
     def raw_cuda_graph_exec(self) -> int:
-        found = super().raw_cuda_graph_exec()
-        return found if self._holds.template is None else self._holds.template
+        handle = super().raw_cuda_graph_exec()
+        return handle if self._holds.template is None else self._holds.template
 
 
 @FAULTS.graph_class("raw-handles.template-has-captured-nodes")
@@ -95,8 +95,8 @@ class RemembersItsFirstTemplate(CUDAGraph):
     _first: int | None = None
 
     def raw_cuda_graph(self) -> int:
-        found = super().raw_cuda_graph()
-        self._first = self._first or found
+        handle = super().raw_cuda_graph()
+        self._first = self._first or handle
         return self._first
 
 
@@ -122,8 +122,8 @@ class HandsOutAStaleExec(CUDAGraph):
         super()._make_executable(call)
 
     def raw_cuda_graph_exec(self) -> int:
-        found = super().raw_cuda_graph_exec()
-        return self._before or found
+        handle = super().raw_cuda_graph_exec()
+        return self._before or handle
 
 
 # -- debug output -----------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class DataWithoutTheLastNode(_Rewrites):
 
 @FAULTS.graph_class("graph-data.after-edit")
 class DataRemembered(CUDAGraph):
-    """The first answer is given for ever, also after an edit and a new instantiation."""
+    """The first answer is given forever, also after an edit and a new instantiation."""
 
     _answer: dict[str, Any] | None = None
 
@@ -369,10 +369,10 @@ class PreRunsTheWork(CUDAGraph):
     def capture_end_pre(self) -> None:
         super().capture_end_pre()
         runtime = self._device.runtime
-        made = runtime.cudaGraphInstantiate(self._holds.template, 0)[1]
+        executable = runtime.cudaGraphInstantiate(self._holds.template, 0)[1]
         with self._device.launching():
-            runtime.cudaGraphLaunch(made, self._device.current_stream().cuda_stream)
-        runtime.cudaGraphExecDestroy(made)
+            runtime.cudaGraphLaunch(executable, self._device.current_stream().cuda_stream)
+        runtime.cudaGraphExecDestroy(executable)
 
 
 @FAULTS.graph_class("capture-phases.pre-again")

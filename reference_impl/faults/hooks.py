@@ -125,11 +125,11 @@ class PostInstantiateHooksTooEarly(CUDAGraph):
     """Post-instantiate hooks are called before the executable is in place."""
 
     def _instantiated(self) -> None:
-        made, self._holds.exec = self._holds.exec, None
+        executable, self._holds.exec = self._holds.exec, None
         try:
             super()._instantiated()
         finally:
-            self._holds.exec = made
+            self._holds.exec = executable
 
 
 @FAULTS.graph_class("hooks.post-instantiate-executable-fresh")
@@ -143,8 +143,8 @@ class PostInstantiateHooksSeeTheOldExecutable(CUDAGraph):
         super()._make_executable(call)
 
     def raw_cuda_graph_exec(self) -> int:
-        found = super().raw_cuda_graph_exec()
-        return self._before if self._in_post_instantiate and self._before is not None else found
+        handle = super().raw_cuda_graph_exec()
+        return self._before if self._in_post_instantiate and self._before is not None else handle
 
 
 @FAULTS.graph_class("hooks.capture-end-before-post-instantiate")

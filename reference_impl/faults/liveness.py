@@ -86,18 +86,17 @@ def tracker_overlooks_lists() -> AbstractContextManager[Any]:
 @FAULTS.patch("liveness.tracks-keywords", "liveness.tracks-destinations")
 def tracker_overlooks_keywords() -> AbstractContextManager[Any]:
     """Tensors that are given by keyword, out= among them, are not tracked."""
-    original = operators.tensors_of
-    return _tensors_of(lambda args, _: list(original(args, {})))
+    return _tensors_of(lambda args, _: operators.tensors_in(args))
 
 
-def _tensors_of(found: Any) -> AbstractContextManager[Any]:
-    """Let the tracker, and nobody else, see only what `found` gives."""
+def _tensors_of(visible: Any) -> AbstractContextManager[Any]:
+    """Let the tracker, and nobody else, see only the tensors of ``visible(args, kwargs)``."""
 
     def wrap(original: Any) -> Any:
         def dispatch(self: LivenessTracker, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             inside = {"on": True}
             plain = self._note_input
-            seen = [id(tensor) for tensor in found(args, kwargs or {})]
+            seen = [id(tensor) for tensor in visible(args, kwargs or {})]
 
             def note(tensor: torch.Tensor, operator: str) -> None:
                 if not inside["on"] or id(tensor) in seen:

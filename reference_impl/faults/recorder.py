@@ -54,7 +54,7 @@ def _named(func: Any, *names: str) -> bool:
 
 @FAULTS.patch("replay.reads-current-values", "replay.performs-work")
 def values_captured_not_addresses() -> AbstractContextManager[Any]:
-    """A node keeps copies of the values that its inputs had in the capture, and computes with those for ever."""
+    """A node keeps copies of the values that its inputs had in the capture, and computes with those forever."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
         if not outputs:
@@ -143,11 +143,11 @@ def view_offsets_lost() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def alias(self: _Recording, tensor: torch.Tensor) -> torch.Tensor:
-            made: torch.Tensor = original(self, tensor)
+            result: torch.Tensor = original(self, tensor)
             offset = tensor.storage_offset()
             if offset:
-                made = made.as_strided(made.size(), made.stride(), made.storage_offset() - offset)
-            return made
+                result = result.as_strided(result.size(), result.stride(), result.storage_offset() - offset)
+            return result
 
         return alias
 
@@ -161,8 +161,8 @@ def resized_tensors_lose_their_elements() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def resize(sink: Any, tensor: torch.Tensor, *shape: Any) -> torch.Tensor:
             with replaced(recorder, "record", lambda _: lambda *_: None):
-                made: torch.Tensor = original(sink, tensor, *shape)
-            return made
+                result: torch.Tensor = original(sink, tensor, *shape)
+            return result
 
         return resize
 
@@ -175,11 +175,11 @@ def strides_lost() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def alias(self: _Recording, tensor: torch.Tensor) -> torch.Tensor:
-            made: torch.Tensor = original(self, tensor)
+            result: torch.Tensor = original(self, tensor)
             if tensor.is_contiguous() or 0 in tensor.stride():
-                return made
+                return result
             plain = torch.empty(tensor.size(), device="meta").stride()
-            return made.as_strided(made.size(), plain, made.storage_offset())
+            return result.as_strided(result.size(), plain, result.storage_offset())
 
         return alias
 
@@ -236,9 +236,9 @@ def factories_run_once() -> AbstractContextManager[Any]:
     """Tensors that are made in the capture (zeros, ones, ranges) are filled by the first replay only."""
 
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
-        made = not tensors_in((args, kwargs)) or _named(func, "zeros_like", "ones_like", "full_like")
+        factory = not tensors_in((args, kwargs)) or _named(func, "zeros_like", "ones_like", "full_like")
         filled = _named(func, "fill_", "zero_")
-        if not (made or filled):
+        if not (factory or filled):
             return None
         run: Run = original(func, args, kwargs, outputs)
         done: list[int] = []
@@ -366,16 +366,16 @@ def last_operator_dropped() -> AbstractContextManager[Any]:
 @FAULTS.patch("capture.operators", "replay.performs-work")
 def neighbours_exchanged() -> AbstractContextManager[Any]:
     """Every second operator is recorded in front of the one before it."""
-    held: dict[int, Any] = {}
+    delayed_kernels: dict[int, Any] = {}
 
     def wrap(original: Any) -> Any:
         def launch(self: SoftwareCapture, kernel: Any) -> None:
             turn = self.__dict__["_launches"] = self.__dict__.get("_launches", 0) + 1
             if turn % 4 == 3:
-                held[id(self)] = kernel
+                delayed_kernels[id(self)] = kernel
                 return
             original(self, kernel)
-            before = held.pop(id(self), None)
+            before = delayed_kernels.pop(id(self), None)
             if before is not None:
                 original(self, before)
 

@@ -284,10 +284,15 @@ def destroying_drops_launches_under_way() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def destroy(exec_: Any) -> Any:
-            found = executables.executables.find(exec_)
+            executable = executables.executables.find(exec_)
             work = scheduler.policy.deferred
-            if found is not None and work is not None and found.latest is not None and not found.latest.done:
-                batch = found.latest.batch
+            if (
+                executable is not None
+                and work is not None
+                and executable.latest is not None
+                and not executable.latest.done
+            ):
+                batch = executable.latest.batch
                 if batch is not None:
                     batch.failed = True
             return original(exec_)

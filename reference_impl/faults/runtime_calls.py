@@ -159,13 +159,13 @@ def other_streams_are_captured_too() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def of(stream: Any) -> Any:
-            found = original(stream)
-            if found is None and not stream.legacy:
+            own = original(stream)
+            if own is None and not stream.legacy:
                 for capture in captures.live:
                     if capture.valid and capture.token is captures.thread.token:
                         capture.streams.setdefault(stream, capture.streams[capture.origin])
                         return capture
-            return found
+            return own
 
         return of
 
@@ -174,7 +174,7 @@ def other_streams_are_captured_too() -> AbstractContextManager[Any]:
 
 @FAULTS.patch("failed-capture.stream-usable", "failed-capture.abandoned-not-capturing")
 def failed_end_leaves_the_stream() -> AbstractContextManager[Any]:
-    """After a capture that failed, its stream goes on capturing for ever."""
+    """After a capture that failed, its stream goes on capturing forever."""
 
     def wrap(original: Any) -> Any:
         def finish(self: Capture) -> None:

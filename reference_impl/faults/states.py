@@ -244,7 +244,7 @@ class ReplaysAfterReset(CUDAGraph):
 
 @FAULTS.graph_class("misuse.begin-twice", "misuse.capture-survives-second-begin")
 class SecondBeginRestarts(CUDAGraph):
-    """capture_begin during a capture silently begins anew and loses what was recorded."""
+    """capture_begin during a capture silently begins again and loses what was recorded."""
 
     def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
         if self._holds.capture is not None:

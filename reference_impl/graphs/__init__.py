@@ -1,1 +1,3 @@
 """The documented graph classes, and what surrounds a capture."""
+
+from __future__ import annotations

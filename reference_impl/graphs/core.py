@@ -26,11 +26,11 @@ from typing import Any
 
 from reference_impl.devices.chosen import device
 from reference_impl.devices.mode_stack import remove
-from reference_impl.devices.protocol import Device, PoolId, Stream, current_stream_capturing
+from reference_impl.devices.protocol import Device, Stream, current_stream_capturing
 from reference_impl.errors import DeviceError, GraphError, check
 from reference_impl.graphs.hooks import every_graph, guarded
 from reference_impl.graphs.liveness import LivenessTracker
-from reference_impl.pool_ids import as_pool_id
+from reference_impl.pool_ids import PoolId, as_pool_id
 
 MODES = {
     "global": "cudaStreamCaptureModeGlobal",
@@ -44,7 +44,6 @@ class _Capture:
     """A capture underway."""
 
     stream: Any
-    id: int
     #: The only thread that may end it, or ``None``.
     thread: int | None
 
@@ -60,13 +59,13 @@ class _Holdings:
         self.pools: list[PoolId] = []
         self.tracker: LivenessTracker | None = None
         #: Called at the next release, in this order, with no argument.
-        self.farewells: list[Callable[[], object]] = []
-        #: Whether work in flight must be over before the farewells.
+        self.destroy_callbacks: list[Callable[[], object]] = []
+        #: Whether work in flight must be over before the destroy callbacks.
         self.synchronize_first = False
         self.exec_ids: set[int] = set()
 
     def release(self) -> None:
-        self._say_farewell()
+        self._call_destroy_callbacks()
         runtime = self.device.runtime
         if self.capture is not None:
             self.abandon_capture()
@@ -83,13 +82,13 @@ class _Holdings:
         self.tracker = None
         self.release_pools()
 
-    def _say_farewell(self) -> None:
-        farewells, self.farewells = self.farewells, []
+    def _call_destroy_callbacks(self) -> None:
+        destroy_callbacks, self.destroy_callbacks = self.destroy_callbacks, []
         synchronize, self.synchronize_first = self.synchronize_first, False
         if synchronize:
             guarded("synchronization before release", self.device.synchronize)
-        for farewell in farewells:
-            guarded("destroy callback", farewell)
+        for callback in destroy_callbacks:
+            guarded("destroy callback", callback)
         ids, self.exec_ids = self.exec_ids, set()
         if ids:
             every_graph.destroy.fire_guarded(ids)
@@ -106,9 +105,9 @@ class _Holdings:
     def capture_over(self) -> None:
         """Stop routing work and memory to a capture that has ended."""
         assert self.capture is not None
-        over, self.capture = self.capture, None
+        self.capture = None
         self.device.end_pool(self.pools[0])
-        self.device.capture_over(over.id)
+        self.device.capture_over()
 
     def stop_tracking(self) -> None:
         if self.tracker is not None:
@@ -173,10 +172,9 @@ class GraphCore:
             self._device.end_pool(pool_id)
             self._holds.release_pools()
             raise
-        capture_id = int(runtime.cudaStreamGetCaptureInfo(stream.cuda_stream)[2])
         relaxed = capture_mode == runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
-        self._holds.capture = _Capture(stream, capture_id, None if relaxed else threading.get_ident())
-        self._device.capture_begun(capture_id, pool_id)
+        self._holds.capture = _Capture(stream, None if relaxed else threading.get_ident())
+        self._device.capture_begun(pool_id)
         if check_input_liveness:
             self._holds.tracker = LivenessTracker(self._device)
             self._holds.tracker.__enter__()  # type: ignore[no-untyped-call]
@@ -234,12 +232,12 @@ class GraphCore:
         holds, runtime = self._holds, self._device.runtime
         if holds.template is None:
             raise self._refuse(call, "an executable is made from a template: capture with keep_graph=True first")
-        created = int(check(runtime, "cudaGraphInstantiate", runtime.cudaGraphInstantiate(holds.template, 0)))
-        previous, holds.exec = holds.exec, created
+        executable = int(check(runtime, "cudaGraphInstantiate", runtime.cudaGraphInstantiate(holds.template, 0)))
+        previous, holds.exec = holds.exec, executable
         if previous is not None:
             check(runtime, "cudaGraphExecDestroy", runtime.cudaGraphExecDestroy(previous))
         if hasattr(runtime, "cudaGraphExecGetId"):  # since CUDA 13.1
-            code, exec_id = runtime.cudaGraphExecGetId(created)
+            code, exec_id = runtime.cudaGraphExecGetId(executable)
             if int(code) == 0:
                 holds.exec_ids.add(int(exec_id))
         self._instantiated()
@@ -304,7 +302,7 @@ class GraphCore:
             self._replayed()
 
     def reset(self) -> None:
-        """Delete what the graph holds; it can capture anew.  A capture underway is abandoned."""
+        """Delete what the graph holds; it can capture again.  A capture underway is abandoned."""
         self._holds.release()
 
     def pool(self) -> PoolId:

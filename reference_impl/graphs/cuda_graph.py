@@ -11,11 +11,11 @@ from typing import Any
 
 from torch.utils.hooks import RemovableHandle
 
-from reference_impl.devices.protocol import PoolId
 from reference_impl.graphs.core import GraphCore
 from reference_impl.graphs.debugging import print_dot
 from reference_impl.graphs.hooks import Hook, Hooks
 from reference_impl.graphs.topology import graph_data
+from reference_impl.pool_ids import PoolId
 
 
 class CUDAGraph(GraphCore):
@@ -137,7 +137,7 @@ class CUDAGraph(GraphCore):
 
         Args:
             debug_path: file to write.
-            verbose: with all that the runtime tells of each node.
+            verbose: with all that the runtime knows of each node.
 
         Raises:
             RuntimeError: there is no live template, or the file cannot be written.
@@ -193,7 +193,7 @@ class CUDAGraph(GraphCore):
         """
         if not callable(callback):
             raise TypeError(f"register_destroy_callback(): the callback must be callable, and {callback!r} is not")
-        self._holds.farewells.append(callback)
+        self._holds.destroy_callbacks.append(callback)
         self._holds.synchronize_first |= synchronize_before_release
 
     def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> None:

@@ -36,7 +36,7 @@ def make_graphed_callables(
 
     A module is changed in place: called in the mode, training or evaluation, that it is in now, it replays; called in
     the other one it runs as before.  Outputs, and gradients that reach the user other than by accumulation, are
-    static: the next call writes them anew.  Each call must be differentiated, if at all, once and before the next
+    static: the next call writes them again.  Each call must be differentiated, if at all, once and before the next
     call.  Warming up runs the callables for real, so it draws random numbers and changes buffers.
 
     Args:
@@ -206,7 +206,7 @@ class _Passes:
         """The gradient of each tensor of the surface; ``None`` where there is none."""
         if not self._differentiable(outputs):
             return (None,) * len(self._surface)
-        found = iter(
+        gradients_in_turn = iter(
             torch.autograd.grad(
                 [output for output in outputs if output.requires_grad],
                 [tensor for tensor in self._surface if tensor.requires_grad],
@@ -214,7 +214,7 @@ class _Passes:
                 allow_unused=self._allow_unused,
             )
         )
-        return tuple(next(found) if tensor.requires_grad else None for tensor in self._surface)
+        return tuple(next(gradients_in_turn) if tensor.requires_grad else None for tensor in self._surface)
 
     # -- calling --------------------------------------------------------------------------------------------------
 

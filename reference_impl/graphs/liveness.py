@@ -46,7 +46,7 @@ class LivenessTracker(TorchDispatchMode):
     """Watches a capture's operators for tensors that come from outside; holds none of them.
 
     Args:
-        device: tells what its kernels can reach, and which memory belongs to a pool.
+        device: knows what its kernels can reach, and which memory belongs to a pool.
     """
 
     @classmethod
@@ -70,7 +70,7 @@ class LivenessTracker(TorchDispatchMode):
             self._note_made_inside(args)  # a literal of the program
         if operators.is_view(func):
             return func(*args, **kwargs)  # no kernel reads anything yet
-        for tensor in operators.tensors_of(args, kwargs):
+        for tensor in operators.tensors_in((*args, *kwargs.values())):
             self._note_input(tensor, func.name())
         result = func(*args, **kwargs)
         self._note_made_inside(result)

@@ -1,10 +1,12 @@
-"""An executable model of the CUDA runtime for graphs, under the names of ``cuda.bindings.runtime``.
+"""An executable model of the CUDA runtime for graphs, under the names of `cuda.bindings.runtime`.
 
-Calls return ``(cudaError_t, ...)`` as the bindings do, with their enums, structs and handle types, so
-this package can stand in for that module. Streams, events, captures, templates and executables behave
-as CUDA's; memory operations act on real memory that the model was told of; kernels are Python
-callables, launched with :func:`launchKernel`. Work runs at once, unless :func:`deferred` is active.
+Calls return ``(cudaError_t, ...)`` as the bindings do, with their enums, structs and handle types, so this package can
+stand in for that module.  Streams, events, captures, templates and executables behave as CUDA's; memory operations act
+on real memory that was registered; kernels are Python callables, launched with `launchKernel`.  Work runs at
+once, unless `deferred` is active.
 """
+
+from __future__ import annotations
 
 from reference_impl.runtime.adversary import seed
 from reference_impl.runtime.api_captures import (

@@ -1,5 +1,7 @@
 """The adversary: draws every order that CUDA leaves open, from a seed."""
 
+from __future__ import annotations
+
 import random
 from typing import Final
 

@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls to begin, end and steer a capture."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,16 +62,16 @@ def cudaStreamUpdateCaptureDependencies(
     flags: int,
 ) -> None:
     """Add to, or with cudaStreamSetCaptureDependencies replace, what the next node depends on."""
-    found = find_stream(stream)
-    capture = captures.of(found)
+    queue = find_stream(stream)
+    capture = captures.of(queue)
     if capture is None:
         raise Refusal(cudaError_t.cudaErrorIllegalState)
     require_default_edges(dependencyData)
     nodes = find_nodes(dependencies, numDependencies)
     if int(flags) not in (0, _SET) or any(node.template is not capture.template for node in nodes):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    before = () if int(flags) == _SET else capture.streams[found]
-    capture.streams[found] = tuple(dict.fromkeys((*before, *nodes)))
+    before = () if int(flags) == _SET else capture.streams[queue]
+    capture.streams[queue] = tuple(dict.fromkeys((*before, *nodes)))
 
 
 @api(1)

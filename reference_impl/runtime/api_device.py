@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls about the device, errors and versions, and the launches of host functions and kernels."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime import captures, scheduler
@@ -25,7 +27,7 @@ from reference_impl.runtime.templates import KernelCall
 
 @api(locked=False)
 def cudaDeviceSynchronize() -> None:
-    """Wait for all work. Not permitted while anything captures; the captures are invalidated."""
+    """Wait for all work.  Not permitted while anything captures; the captures are invalidated."""
     with LOCK:
         captures.refuse_any()
     scheduler.finish(None)
@@ -87,35 +89,35 @@ def cudaLaunchHostFunc(stream: Any, fn: Any, userData: Any) -> None:
     """Call a C function in the order of a stream."""
     call = host_call(fn, userData)
     with LOCK:
-        found = find_stream(stream)
-        capture = captures.of(found)
+        queue = find_stream(stream)
+        capture = captures.of(queue)
         if capture is not None:
-            capture.append(found, call)
+            capture.append(queue, call)
             return
-    scheduler.submit(found, host_action(call.function, call.user_data))
+    scheduler.submit(queue, host_action(call.function, call.user_data))
 
 
 def launchKernel(kernel: Kernel, stream: Any) -> Results:
     """Launch a kernel of the software device; the model's own call, named as CUDA's are.
 
-    On a capturing stream it becomes a kernel node, elsewhere work of the stream. Returns
-    ``(cudaErrorLaunchFailure,)`` when the kernel ran and raised.
+    On a capturing stream it becomes a kernel node, elsewhere work of the stream.  Returns ``(cudaErrorLaunchFailure,)``
+    when the kernel ran and raised.
     """
     try:
-        found = find_stream(stream)
+        queue = find_stream(stream)
         if not captures.live and scheduler.policy.deferred is None:
             # Most launches are these, and users compare them with plain calls.
-            held = [each.acquire() for each in kernel.memory] if kernel.memory else None
+            memory = [each.acquire() for each in kernel.memory] if kernel.memory else None
             kernel.run()
-            del held
+            del memory
             return OK
         with LOCK:
-            capture = captures.of(found)
+            capture = captures.of(queue)
             if capture is not None:
-                capture.append(found, KernelCall(Function(kernel)))
+                capture.append(queue, KernelCall(Function(kernel)))
                 return OK
-        held = [each.acquire() for each in kernel.memory]
-        scheduler.submit(found, kernel.run, serial=kernel.serial, held=held)
+        memory = [each.acquire() for each in kernel.memory]
+        scheduler.submit(queue, kernel.run, serial=kernel.serial, memory=memory)
     except Refusal as refusal:
         return (refused(refusal.code),)
     except Exception as failure:

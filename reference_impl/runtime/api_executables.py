@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls on executables."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime import captures
@@ -30,7 +32,7 @@ def _instantiate(graph: Any, flags: int) -> Results:
 
 @api(1)
 def cudaGraphInstantiate(graph: Any, flags: int) -> Results:
-    """An executable from a template as it is now. Refuses a cycle, and a flag that needs a stream."""
+    """An executable from a template as it is now.  Refuses a cycle, and a flag that needs a stream."""
     if int(flags) & _UPLOAD:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     return _instantiate(graph, int(flags))
@@ -38,7 +40,7 @@ def cudaGraphInstantiate(graph: Any, flags: int) -> Results:
 
 @api(1)
 def cudaGraphInstantiateWithFlags(graph: Any, flags: int) -> Results:
-    """The same as :func:`cudaGraphInstantiate`."""
+    """The same as `cudaGraphInstantiate`."""
     if int(flags) & _UPLOAD:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     return _instantiate(graph, int(flags))
@@ -66,34 +68,34 @@ def cudaGraphExecGetId(hGraphExec: Any) -> Results:
 
 @api()
 def cudaGraphExecDestroy(graphExec: Any) -> None:
-    """Destroy an executable. Launches of it that are pending still run."""
+    """Destroy an executable.  Launches of it that are pending still run."""
     captures.refuse_unsafe()
     executables.remove(find_executable(graphExec).handle)
 
 
 @api()
 def cudaGraphUpload(graphExec: Any, stream: Any) -> None:
-    """Prepare a launch, which costs nothing here. Not permitted on a capturing stream."""
+    """Prepare a launch, which costs nothing here.  Not permitted on a capturing stream."""
     find_executable(graphExec)
     _refuse_capturing(stream)
 
 
 @api(locked=False)
 def cudaGraphLaunch(graphExec: Any, stream: Any) -> None:
-    """Run an executable on a stream. A capturing stream refuses it, and its capture is invalidated."""
+    """Run an executable on a stream.  A capturing stream refuses it, and its capture is invalidated."""
     executable = find_executable(graphExec)
-    found = find_stream(stream)
+    queue = find_stream(stream)
     if captures.live:
         with LOCK:
-            _refuse_capturing(found.handle)
-    executable.launch(found)
+            _refuse_capturing(queue.handle)
+    executable.launch(queue)
 
 
 def _refuse_capturing(stream: Any) -> None:
-    found = find_stream(stream)
-    captures.refuse_implicit(found)
-    if found.capture is not None:
-        found.capture.invalidate()
+    queue = find_stream(stream)
+    captures.refuse_implicit(queue)
+    if queue.capture is not None:
+        queue.capture.invalidate()
         raise Refusal(cudaError_t.cudaErrorStreamCaptureUnsupported)
 
 
@@ -101,8 +103,8 @@ def _refuse_capturing(stream: Any) -> None:
 def cudaGraphExecUpdate(hGraphExec: Any, hGraph: Any) -> Results:
     """Take over the parameters of a template of the same shape.
 
-    As in the bindings the result info only comes with success; cudaErrorGraphExecUpdateFailure, and
-    an executable that is unchanged, where nodes, their types or edges differ.
+    As in the bindings the result info only comes with success; cudaErrorGraphExecUpdateFailure, and an executable that
+    is unchanged, where nodes, their types or edges differ.
     """
     find_executable(hGraphExec).update(find_template(hGraph))
     return (cudaGraphExecUpdateResultInfo(),)
@@ -138,7 +140,7 @@ def cudaGraphExecMemcpyNodeSetParams(hGraphExec: Any, node: Any, pNodeParams: An
 
 @api()
 def cudaGraphExecMemcpyNodeSetParams1D(hGraphExec: Any, node: Any, dst: Any, src: Any, count: int, kind: Any) -> None:
-    """Change a memcpy in an executable to ``count`` bytes in a row."""
+    """Change a memcpy in an executable to `count` bytes in a row."""
     _set(hGraphExec, node, checked_linear_copy(dst, src, count, kind))
 
 
@@ -163,16 +165,16 @@ def cudaGraphExecChildGraphNodeSetParams(hGraphExec: Any, node: Any, childGraph:
 @api()
 def cudaGraphExecEventRecordNodeSetEvent(hGraphExec: Any, hNode: Any, event: Any) -> None:
     """Let a node of an executable record another event."""
-    found = events.find(event)
-    if found is None:
+    mark = events.find(event)
+    if mark is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    _set(hGraphExec, hNode, EventRecord(found))
+    _set(hGraphExec, hNode, EventRecord(mark))
 
 
 @api()
 def cudaGraphExecEventWaitNodeSetEvent(hGraphExec: Any, hNode: Any, event: Any) -> None:
     """Let a node of an executable wait for another event."""
-    found = events.find(event)
-    if found is None:
+    mark = events.find(event)
+    if mark is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    _set(hGraphExec, hNode, EventWait(found))
+    _set(hGraphExec, hNode, EventWait(mark))

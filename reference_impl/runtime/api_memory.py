@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls that allocate, fill and copy memory."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime import captures, scheduler
@@ -16,7 +18,7 @@ _HOST_FLAGS = 0xF
 
 @api(1)
 def cudaMalloc(size: int) -> Results:
-    """Memory full of poison; address 0 for size 0. Unsafe while a capture prohibits it."""
+    """Memory full of poison; address 0 for size 0.  Unsafe while a capture prohibits it."""
     if size:
         captures.refuse_unsafe()
     return (allocate(int(size)),)
@@ -24,7 +26,7 @@ def cudaMalloc(size: int) -> Results:
 
 @api(locked=False)
 def cudaFree(devPtr: Any) -> None:
-    """Give memory back when all work is done. Unsafe while a capture prohibits it."""
+    """Give memory back when all work is done.  Unsafe while a capture prohibits it."""
     with LOCK:
         captures.refuse_unsafe()
     scheduler.finish(None)
@@ -34,7 +36,7 @@ def cudaFree(devPtr: Any) -> None:
 
 @api(1)
 def cudaMallocAsync(size: int, hStream: Any) -> Results:
-    """Memory for use in the order of a stream. In a capture it would be a node that is not modelled."""
+    """Memory for use in the order of a stream.  In a capture it would be a node that is not modelled."""
     stream = find_stream(hStream)
     if size == 0:
         return (0,)
@@ -138,7 +140,7 @@ def cudaMemcpyAsync(dst: Any, src: Any, count: int, kind: Any, stream: Any) -> N
 
 @api()
 def cudaHostRegister(ptr: Any, size: int, flags: int) -> None:
-    """Let memory operations reach ``size`` bytes of the process. The caller keeps them valid."""
+    """Let memory operations reach `size` bytes of the process.  The caller keeps them valid."""
     captures.refuse_unsafe()
     address = as_int(ptr)
     if address <= 0 or size <= 0 or int(flags) & ~_HOST_FLAGS:
@@ -150,7 +152,7 @@ def cudaHostRegister(ptr: Any, size: int, flags: int) -> None:
 
 @api()
 def cudaHostUnregister(ptr: Any) -> None:
-    """Forget a range that :func:`cudaHostRegister` was given the start of."""
+    """Forget a range that `cudaHostRegister` was given the start of."""
     captures.refuse_unsafe()
     if host_registered.remove(as_int(ptr)) is None:
         raise Refusal(cudaError_t.cudaErrorHostMemoryNotRegistered)

@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls to add nodes to a template and to read and change their parameters."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -43,11 +45,11 @@ def _add(graph: Any, dependencies: Nodes, number: int, payload: Payload) -> Resu
 
 
 def _typed(node: Any, kind: type[P]) -> tuple[Node, P]:
-    """A node with its payload. Refuses a node of another type with cudaErrorInvalidValue."""
-    found = find_node(node)
-    if not isinstance(found.payload, kind):
+    """A node with its payload.  Refuses a node of another type with cudaErrorInvalidValue."""
+    member = find_node(node)
+    if not isinstance(member.payload, kind):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    return found, found.payload
+    return member, member.payload
 
 
 def _event(handle: Any) -> Event:
@@ -78,8 +80,8 @@ def cudaGraphMemsetNodeGetParams(node: Any) -> Results:
 @api()
 def cudaGraphMemsetNodeSetParams(node: Any, pNodeParams: Any) -> None:
     """Change a memset node of a template."""
-    found, _ = _typed(node, Fill)
-    found.payload = fill_from(pNodeParams)
+    member, _ = _typed(node, Fill)
+    member.payload = fill_from(pNodeParams)
 
 
 @api(1)
@@ -92,7 +94,7 @@ def cudaGraphAddMemcpyNode(graph: Any, pDependencies: Nodes, numDependencies: in
 def cudaGraphAddMemcpyNode1D(
     graph: Any, pDependencies: Nodes, numDependencies: int, dst: Any, src: Any, count: int, kind: Any
 ) -> Results:
-    """Add a memcpy of ``count`` bytes between known memory."""
+    """Add a memcpy of `count` bytes between known memory."""
     return _add(graph, pDependencies, numDependencies, checked_linear_copy(dst, src, count, kind))
 
 
@@ -105,15 +107,15 @@ def cudaGraphMemcpyNodeGetParams(node: Any) -> Results:
 @api()
 def cudaGraphMemcpyNodeSetParams(node: Any, pNodeParams: Any) -> None:
     """Change a memcpy node of a template."""
-    found, _ = _typed(node, Copy)
-    found.payload = copy_from(pNodeParams)
+    member, _ = _typed(node, Copy)
+    member.payload = copy_from(pNodeParams)
 
 
 @api()
 def cudaGraphMemcpyNodeSetParams1D(node: Any, dst: Any, src: Any, count: int, kind: Any) -> None:
-    """Change a memcpy node of a template to ``count`` bytes in a row."""
-    found, _ = _typed(node, Copy)
-    found.payload = checked_linear_copy(dst, src, count, kind)
+    """Change a memcpy node of a template to `count` bytes in a row."""
+    member, _ = _typed(node, Copy)
+    member.payload = checked_linear_copy(dst, src, count, kind)
 
 
 @api(1)
@@ -131,13 +133,13 @@ def cudaGraphHostNodeGetParams(node: Any) -> Results:
 @api()
 def cudaGraphHostNodeSetParams(node: Any, pNodeParams: Any) -> None:
     """Change a host node of a template."""
-    found, _ = _typed(node, HostCall)
-    found.payload = host_from(pNodeParams)
+    member, _ = _typed(node, HostCall)
+    member.payload = host_from(pNodeParams)
 
 
 @api(1)
 def cudaGraphAddKernelNode(graph: Any, pDependencies: Nodes, numDependencies: int, pNodeParams: Any) -> Results:
-    """Add a kernel, named by the ``func`` that a live kernel node reports."""
+    """Add a kernel, named by the `func` that a live kernel node reports."""
     return _add(graph, pDependencies, numDependencies, kernel_from(pNodeParams))
 
 
@@ -150,8 +152,8 @@ def cudaGraphKernelNodeGetParams(node: Any) -> Results:
 @api()
 def cudaGraphKernelNodeSetParams(node: Any, pNodeParams: Any) -> None:
     """Let a kernel node of a template launch the kernel of another."""
-    found, _ = _typed(node, KernelCall)
-    found.payload = kernel_from(pNodeParams)
+    member, _ = _typed(node, KernelCall)
+    member.payload = kernel_from(pNodeParams)
 
 
 @api(1)
@@ -189,8 +191,8 @@ def cudaGraphEventRecordNodeGetEvent(node: Any) -> Results:
 @api()
 def cudaGraphEventRecordNodeSetEvent(node: Any, event: Any) -> None:
     """Let a node of a template record another event."""
-    found, _ = _typed(node, EventRecord)
-    found.payload = EventRecord(_event(event))
+    member, _ = _typed(node, EventRecord)
+    member.payload = EventRecord(_event(event))
 
 
 @api(1)
@@ -202,5 +204,5 @@ def cudaGraphEventWaitNodeGetEvent(node: Any) -> Results:
 @api()
 def cudaGraphEventWaitNodeSetEvent(node: Any, event: Any) -> None:
     """Let a node of a template wait for another event."""
-    found, _ = _typed(node, EventWait)
-    found.payload = EventWait(_event(event))
+    member, _ = _typed(node, EventWait)
+    member.payload = EventWait(_event(event))

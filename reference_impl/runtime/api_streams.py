@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's stream and event calls."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime import captures, scheduler
@@ -50,32 +52,32 @@ def cudaStreamCreateWithPriority(flags: int, priority: int) -> Results:
 
 @api()
 def cudaStreamDestroy(stream: Any) -> None:
-    """Destroy a created stream. Pending work still runs; a capture that began on it is dropped."""
-    found = streams.find(stream)
-    if found is None:
+    """Destroy a created stream.  Pending work still runs; a capture that began on it is dropped."""
+    queue = streams.find(stream)
+    if queue is None:
         raise Refusal(cudaError_t.cudaErrorInvalidResourceHandle)
-    if found.capture is not None:
-        found.capture.leave(found)
-    streams.remove(found.handle)
+    if queue.capture is not None:
+        queue.capture.leave(queue)
+    streams.remove(queue.handle)
 
 
 @api(locked=False)
 def cudaStreamSynchronize(stream: Any) -> None:
-    """Wait for all work of a stream. Not permitted on a capturing stream, whose capture it breaks."""
+    """Wait for all work of a stream.  Not permitted on a capturing stream, whose capture it breaks."""
     with LOCK:
-        found = find_stream(stream)
-        captures.refuse_waiting(found)
-        tasks = scheduler.predecessors(found)
+        queue = find_stream(stream)
+        captures.refuse_waiting(queue)
+        tasks = scheduler.predecessors(queue)
     scheduler.finish(tasks)
 
 
 @api(locked=False)
 def cudaStreamQuery(stream: Any) -> None:
-    """cudaSuccess, or cudaErrorNotReady while work is pending. Restricted as waiting is."""
+    """cudaSuccess, or cudaErrorNotReady while work is pending.  Restricted as waiting is."""
     with LOCK:
-        found = find_stream(stream)
-        captures.refuse_waiting(found)
-        tasks = scheduler.predecessors(found)
+        queue = find_stream(stream)
+        captures.refuse_waiting(queue)
+        tasks = scheduler.predecessors(queue)
     if not scheduler.poll(tasks):
         raise Refusal(cudaError_t.cudaErrorNotReady)
 
@@ -83,34 +85,34 @@ def cudaStreamQuery(stream: Any) -> None:
 @api()
 def cudaStreamWaitEvent(stream: Any, event: Any, flags: int = 0) -> None:
     """Let later work wait for the latest record of an event, which may bring a stream into a capture."""
-    found, mark = find_stream(stream), find_event(event)
+    queue, mark = find_stream(stream), find_event(event)
     if flags not in (0, cudaEventWaitExternal):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     if flags == cudaEventWaitExternal:
-        capture = captures.of(found)
+        capture = captures.of(queue)
         if capture is None:
             raise Refusal(cudaError_t.cudaErrorIllegalState)
-        capture.append(found, EventWait(mark))
-    elif not captures.wait(found, mark):
-        scheduler.wait(found, mark)
+        capture.append(queue, EventWait(mark))
+    elif not captures.wait(queue, mark):
+        scheduler.wait(queue, mark)
 
 
 @api(1)
 def cudaStreamIsCapturing(stream: Any) -> Results:
-    """The cudaStreamCaptureStatus; cudaErrorStreamCaptureImplicit where the legacy stream cannot tell."""
+    """The cudaStreamCaptureStatus; cudaErrorStreamCaptureImplicit where the legacy stream cannot say."""
     return (_status(_inspect(stream)),)
 
 
 @api(6)
 def cudaStreamGetCaptureInfo(stream: Any) -> Results:
     """Status, capture id, template, dependencies of the next node, their edge data, their number."""
-    found = _inspect(stream)
-    capture = found.capture
+    queue = _inspect(stream)
+    capture = queue.capture
     if capture is None or not capture.valid:
-        return (_status(found), 0, template_handle(None), [], [], 0)
-    waits = [each for each in capture.streams[found] if each.handle in capture.template.nodes]
+        return (_status(queue), 0, template_handle(None), [], [], 0)
+    waits = [each for each in capture.streams[queue] if each.handle in capture.template.nodes]
     return (
-        _status(found),
+        _status(queue),
         capture.identity,
         template_handle(capture.template),
         node_handles(waits),
@@ -120,11 +122,11 @@ def cudaStreamGetCaptureInfo(stream: Any) -> Results:
 
 
 def _inspect(stream: Any) -> Stream:
-    found = find_stream(stream)
-    if captures.implicit(found):
+    queue = find_stream(stream)
+    if captures.implicit(queue):
         # Looking does no harm, so unlike work it leaves the captures valid.
         raise Refusal(cudaError_t.cudaErrorStreamCaptureImplicit)
-    return found
+    return queue
 
 
 def _status(stream: Stream) -> Any:
@@ -182,7 +184,7 @@ def _create_event(flags: int) -> Results:
 
 @api()
 def cudaEventDestroy(event: Any) -> None:
-    """Destroy an event. Waits that were made on it stay."""
+    """Destroy an event.  Waits that were made on it stay."""
     events.remove(find_event(event).handle)
 
 
@@ -217,18 +219,18 @@ def _record(event: Event, stream: Stream, flags: int) -> None:
 def cudaEventSynchronize(event: Any) -> None:
     """Wait for what an event marks; a never recorded one marks nothing."""
     with LOCK:
-        found = find_event(event)
-        captures.refuse_captured(found)
+        mark = find_event(event)
+        captures.refuse_captured(mark)
         captures.refuse_unsafe()
-    scheduler.finish(found.work or ())
+    scheduler.finish(mark.work or ())
 
 
 @api(locked=False)
 def cudaEventQuery(event: Any) -> None:
     """cudaSuccess, or cudaErrorNotReady while what an event marks is pending."""
     with LOCK:
-        found = find_event(event)
-        captures.refuse_captured(found)
+        mark = find_event(event)
+        captures.refuse_captured(mark)
         captures.refuse_unsafe()
-    if not scheduler.poll(found.work or ()):
+    if not scheduler.poll(mark.work or ()):
         raise Refusal(cudaError_t.cudaErrorNotReady)

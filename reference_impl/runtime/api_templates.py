@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls on whole templates and on the edges between nodes."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ from reference_impl.runtime.templates import (
 
 @api(1)
 def cudaGraphCreate(flags: int) -> Results:
-    """An empty template; ``flags`` must be 0."""
+    """An empty template; `flags` must be 0."""
     if flags:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     return (template_handle(Template()),)
@@ -49,21 +51,21 @@ def cudaGraphClone(originalGraph: Any) -> Results:
 @api(1)
 def cudaGraphNodeFindInClone(originalNode: Any, clonedGraph: Any) -> Results:
     """The node of a clone, or of a child graph, that was copied from a node."""
-    found = find_template(clonedGraph).find_clone(find_node(originalNode))
-    if found is None:
+    twin = find_template(clonedGraph).find_clone(find_node(originalNode))
+    if twin is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    return (cudaGraphNode_t(init_value=found.handle),)
+    return (cudaGraphNode_t(init_value=twin.handle),)
 
 
 @api(2)
 def cudaGraphGetNodes(graph: Any, numNodes: int = 0) -> Results:
-    """Up to ``numNodes`` nodes in order of creation, and how many; for 0 only how many."""
+    """Up to `numNodes` nodes in order of creation, and how many; for 0 only how many."""
     return wanted(list(find_template(graph).nodes.values()), numNodes)
 
 
 @api(2)
 def cudaGraphGetRootNodes(graph: Any, pNumRootNodes: int = 0) -> Results:
-    """The nodes without dependencies, counted as :func:`cudaGraphGetNodes` counts."""
+    """The nodes without dependencies, counted as `cudaGraphGetNodes` counts."""
     return wanted(find_template(graph).roots(), pNumRootNodes)
 
 
@@ -106,7 +108,7 @@ def cudaGraphAddDependencies(
     edgeData: Sequence[Any] | None,
     numDependencies: int,
 ) -> None:
-    """Add edges one after the other; those before one that cannot be stay. Instantiation refuses a cycle."""
+    """Add edges one after the other; those before one that cannot be stay.  Instantiation refuses a cycle."""
     require_default_edges(edgeData)
     template, edges = _edges(graph, from_, to, numDependencies)
     template.connect(edges)
@@ -129,10 +131,10 @@ def cudaGraphRemoveDependencies(
 @api()
 def cudaGraphDestroyNode(node: Any) -> None:
     """Remove a node with its edges; not while its template is captured into."""
-    found = find_node(node)
-    if found.template.capturing:
+    member = find_node(node)
+    if member.template.capturing:
         raise Refusal(cudaError_t.cudaErrorIllegalState)
-    found.template.remove(found)
+    member.template.remove(member)
 
 
 @api(1)

@@ -1,6 +1,8 @@
 # ruff: noqa: N802, N803 - the names are CUDA's
 """CUDA's calls on user objects, which graphs keep alive."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime.bindings import (
@@ -26,7 +28,7 @@ def _counted(count: int) -> int:
 
 @api(1)
 def cudaUserObjectCreate(ptr: Any, destroy: Any, initialRefcount: int, flags: int) -> Results:
-    """An object with references that the caller owns; ``flags`` must be cudaUserObjectNoDestructorSync."""
+    """An object with references that the caller owns; `flags` must be cudaUserObjectNoDestructorSync."""
     if int(flags) != _NO_SYNC:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     number, call = _counted(initialRefcount), host_call(destroy, ptr)
@@ -37,19 +39,19 @@ def cudaUserObjectCreate(ptr: Any, destroy: Any, initialRefcount: int, flags: in
 
 @api()
 def cudaUserObjectRetain(object: Any, count: int) -> None:  # noqa: A002 - the name is CUDA's
-    """Give the caller ``count`` references more."""
+    """Give the caller `count` references more."""
     owned_by_user[find_user_object(object)] += _counted(count)
 
 
 @api()
 def cudaUserObjectRelease(object: Any, count: int) -> None:  # noqa: A002 - the name is CUDA's
-    """Take ``count`` references from the caller, where CUDA leaves undefined what more than it has do."""
+    """Take `count` references from the caller, where CUDA leaves undefined what more than it has do."""
     give_back(owned_by_user, find_user_object(object), _counted(count))
 
 
 @api()
 def cudaGraphRetainUserObject(graph: Any, object: Any, count: int, flags: int) -> None:  # noqa: A002
-    """Give a template ``count`` references: new ones, or with cudaGraphUserObjectMove the caller's."""
+    """Give a template `count` references: new ones, or with cudaGraphUserObjectMove the caller's."""
     if int(flags) & ~_MOVE:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     template, item, number = find_template(graph), find_user_object(object), _counted(count)
@@ -60,5 +62,5 @@ def cudaGraphRetainUserObject(graph: Any, object: Any, count: int, flags: int) -
 
 @api()
 def cudaGraphReleaseUserObject(graph: Any, object: Any, count: int) -> None:  # noqa: A002
-    """Take ``count`` references from a template."""
+    """Take `count` references from a template."""
     give_back(find_template(graph).references, find_user_object(object), _counted(count))

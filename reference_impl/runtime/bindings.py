@@ -1,9 +1,11 @@
 # ruff: noqa: N816 - the names are those of the bindings
-"""The enums, structs and handle types of ``cuda.bindings.runtime``.
+"""The enums, structs and handle types of `cuda.bindings.runtime`.
 
-They import without a GPU, so a program written against the bindings meets the same types here.
-This module is the only one that imports the bindings, which carry no type information.
+They import without a GPU, so a program written against the bindings meets the same types here.  This module is the only
+one that imports the bindings, which carry no type information.
 """
+
+from __future__ import annotations
 
 from typing import Any
 

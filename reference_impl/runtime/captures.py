@@ -1,5 +1,7 @@
 """Captures: which stream records into which template, what is prohibited meanwhile, how it ends."""
 
+from __future__ import annotations
+
 import threading
 from itertools import count
 from typing import Any
@@ -30,7 +32,8 @@ thread = Thread()
 class Capture:
     """One capture sequence: the streams in it, each with the nodes that its next node depends on.
 
-    ``valid`` turns False when a call breaks a rule; ``ended`` turns True when the streams leave.
+    `valid` turns False when a call breaks a rule; `ended` turns True when the streams leave.  `attached` is what the
+    device keeps with the capture, for as long as that lasts.
     """
 
     def __init__(self, origin: Stream, mode: Any, template: Template | None = None) -> None:
@@ -43,18 +46,19 @@ class Capture:
         self.template.capturing = True
         self.valid = True
         self.ended = False
+        self.attached: Any = None
         self.streams: dict[Stream, tuple[Node, ...]] = {}
         # What destroyed streams of the capture left behind still has to be joined.
         self.orphans: list[Node] = []
         live.append(self)
 
     def join(self, stream: Stream, nodes: tuple[Node, ...]) -> None:
-        """Let ``stream`` wait for ``nodes``; it enters the capture if it is not in it yet."""
+        """Let `stream` wait for `nodes`; it enters the capture if it is not in it yet."""
         stream.capture = self
         self.streams[stream] = tuple(dict.fromkeys((*self.streams.get(stream, ()), *nodes)))
 
     def append(self, stream: Stream, payload: Payload) -> Node:
-        """Record a node behind what ``stream`` waits for."""
+        """Record a node behind what `stream` waits for."""
         waits = tuple(each for each in self.streams[stream] if each.handle in self.template.nodes)
         node = self.template.add(payload, waits)
         self.streams[stream] = (node,)
@@ -67,7 +71,7 @@ class Capture:
             self._drop_template()
 
     def leave(self, stream: Stream) -> None:
-        """``stream`` is destroyed while it captures; its capture ends if it began there."""
+        """`stream` is destroyed while it captures; its capture ends if it began there."""
         if stream is self.origin:
             self.invalidate()
             self.finish()
@@ -81,6 +85,7 @@ class Capture:
         for stream in streams:
             stream.capture = None
         self.orphans = []
+        self.attached = None
         self.ended = True
         live.remove(self)
 
@@ -101,7 +106,7 @@ live: list[Capture] = []
 
 
 def begin(stream: Stream, mode: Any, template: Template | None = None, nodes: tuple[Node, ...] = ()) -> None:
-    """``cudaStreamBeginCapture``, or into an existing template behind ``nodes``."""
+    """`cudaStreamBeginCapture`, or into an existing template behind `nodes`."""
     if stream.legacy:
         raise Refusal(cudaError_t.cudaErrorStreamCaptureUnsupported)
     if stream.capture is not None:
@@ -110,7 +115,7 @@ def begin(stream: Stream, mode: Any, template: Template | None = None, nodes: tu
 
 
 def end(stream: Stream) -> Template:
-    """``cudaStreamEndCapture``: the recorded template. Every refusal but Unmatched ends the capture too."""
+    """`cudaStreamEndCapture`: the recorded template.  Every refusal but Unmatched ends the capture too."""
     capture = stream.capture
     if capture is None:
         raise Refusal(cudaError_t.cudaErrorIllegalState)
@@ -134,10 +139,10 @@ def end(stream: Stream) -> Template:
 
 
 def of(stream: Stream) -> Capture | None:
-    """The capture that work on ``stream`` is recorded into; None when the work is to be done.
+    """The capture that work on `stream` is recorded into; None when the work is to be done.
 
-    Refuses work in an invalidated capture, and work on the legacy stream while a blocking stream
-    captures, which would make that stream wait for it.
+    Refuses work in an invalidated capture, and work on the legacy stream while a blocking stream captures, which would
+    make that stream wait for it.
     """
     if stream.legacy:
         refuse_implicit(stream)
@@ -149,7 +154,7 @@ def of(stream: Stream) -> Capture | None:
 
 
 def implicit(stream: Stream) -> list[Capture]:
-    """The captures that work on ``stream`` would implicitly depend on."""
+    """The captures that work on `stream` would implicitly depend on."""
     if not stream.legacy or not live:
         return []
     return [each for each in live if any(member.blocking for member in each.streams)]
@@ -195,7 +200,7 @@ def refuse_captured(event: Event) -> None:
 
 
 def wait(stream: Stream, event: Event) -> bool:
-    """The part of ``cudaStreamWaitEvent`` that concerns captures; False when none does."""
+    """The part of `cudaStreamWaitEvent` that concerns captures; False when none does."""
     if event.captured is None:
         capture = of(stream)
         if capture is not None and event.work is not None:

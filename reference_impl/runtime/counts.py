@@ -1,5 +1,7 @@
 """How much is alive, for tests that look for leaks."""
 
+from __future__ import annotations
+
 from reference_impl.runtime import captures
 from reference_impl.runtime.errors import LOCK
 from reference_impl.runtime.executables import executables
@@ -11,8 +13,8 @@ from reference_impl.runtime.templates import templates
 def live_counts() -> dict[str, int]:
     """Live objects by kind: streams, events, graphs, execs, captures and allocations.
 
-    ``streams`` are created ones; ``graphs`` include those that captures record into, not the copies
-    inside child graph nodes; ``captures`` include invalidated ones that were not ended.
+    `streams` are created ones; `graphs` include those that captures record into, not the copies inside child graph
+    nodes; `captures` include invalidated ones that were not ended.
     """
     with LOCK:
         return {

@@ -1,4 +1,6 @@
-"""Templates as text in the dot language, as ``cudaGraphDebugDotPrint`` writes them."""
+"""Templates as text in the dot language, as `cudaGraphDebugDotPrint` writes them."""
+
+from __future__ import annotations
 
 from reference_impl.runtime.bindings import cudaGraphDebugDotFlags
 from reference_impl.runtime.memory import Copy, Fill

@@ -1,5 +1,7 @@
 """How a call fails: a refusal inside, an error code outside, the last error of the thread."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -39,13 +41,13 @@ _failure = _Failure()
 
 
 def refused(code: Any) -> Any:
-    """Remember ``code`` as the calling thread's last error and hand it back."""
+    """Remember `code` as the calling thread's last error and hand it back."""
     _thread.last_error = code
     return code
 
 
 def api(results: int = 0, *, locked: bool = True) -> Callable[[Callable[P, Results | None]], Callable[P, Results]]:
-    """Make a function of the runtime: refusals become codes, ``results`` empty values follow them.
+    """Make a function of the runtime: refusals become codes, `results` empty values follow them.
 
     ``locked=False`` is for calls that may run kernels or wait, which take the lock where they need it.
     """
@@ -81,11 +83,11 @@ def take_last_error() -> Any:
 
 
 def kernel_failed(exception: BaseException) -> Refusal:
-    """Keep what a kernel raised for :func:`last_failure`; returns the refusal to raise instead."""
+    """Keep what a kernel raised for `last_failure`; returns the refusal to raise instead."""
     _failure.exception = exception
     return Refusal(cudaError_t.cudaErrorLaunchFailure)
 
 
 def last_failure() -> BaseException | None:
-    """What the kernel behind the latest ``cudaErrorLaunchFailure`` raised; None if none did."""
+    """What the kernel behind the latest `cudaErrorLaunchFailure` raised; None if none did."""
     return _failure.exception

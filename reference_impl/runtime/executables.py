@@ -1,4 +1,6 @@
-"""Executables (``cudaGraphExec_t``): frozen copies of templates, prepared to launch fast."""
+"""Executables (`cudaGraphExec_t`): frozen copies of templates, prepared to launch fast."""
+
+from __future__ import annotations
 
 import ctypes
 import threading
@@ -32,25 +34,25 @@ _graph_ids = count(1)
 
 @dataclass(frozen=True)
 class FrozenNode:
-    """A node as it was: ``key`` is the handle it had, ``waits`` positions of its dependencies.
+    """A node as it was: `key` is the handle it had, `waits` positions of its dependencies.
 
-    Nodes of one ``kind`` can take each other's parameters. ``body`` holds the nodes of a child graph.
+    Nodes of one `kind` can take each other's parameters.  `body` holds the nodes of a child graph.
     """
 
     key: int
     kind: Hashable
     waits: tuple[int, ...]
     payload: Payload | None
-    body: "tuple[FrozenNode, ...] | None" = None
+    body: tuple[FrozenNode, ...] | None = None
 
-    def without_payload(self) -> "FrozenNode":
+    def without_payload(self) -> FrozenNode:
         """The shape alone, which keeps no kernel alive."""
         body = None if self.body is None else tuple(each.without_payload() for each in self.body)
         return replace(self, payload=None, body=body)
 
 
 def freeze(template: Template) -> tuple[FrozenNode, ...]:
-    """The template as it is now, child graphs by value. Refuses a cycle with cudaErrorInvalidValue."""
+    """The template as it is now, child graphs by value.  Refuses a cycle with cudaErrorInvalidValue."""
     position = {node: index for index, node in enumerate(template.nodes.values())}
     frozen = tuple(
         FrozenNode(
@@ -83,7 +85,7 @@ def kind_of(payload: Payload) -> Hashable:
 
 @dataclass
 class Step:
-    """A node among all nodes of a launch. A step without an action only orders others."""
+    """A node among all nodes of a launch.  A step without an action only orders others."""
 
     key: int
     kind: Hashable
@@ -103,7 +105,7 @@ class Step:
 
 
 def flatten(nodes: Sequence[FrozenNode], steps: list[Step], waits: tuple[int, ...] = ()) -> tuple[int, ...]:
-    """Append the steps of ``nodes`` behind ``waits``; returns the steps that the next must wait for.
+    """Append the steps of `nodes` behind `waits`; returns the steps that the next must wait for.
 
     A child graph becomes its own nodes between the child node's dependencies and a closing step.
     """
@@ -120,7 +122,7 @@ def flatten(nodes: Sequence[FrozenNode], steps: list[Step], waits: tuple[int, ..
 
 
 class Executable:
-    """A launchable copy of a template. One launch of it runs at a time."""
+    """A launchable copy of a template.  One launch of it runs at a time."""
 
     def __init__(self, template: Template, flags: int) -> None:
         self.handle = executables.reserve()
@@ -154,7 +156,7 @@ class Executable:
         self._memory = list({id(each): each for step in self.steps for each in step.memory}.values())
 
     def step(self, node: Node) -> Step:
-        """The step made from ``node``. Refuses a node of another template with cudaErrorInvalidValue."""
+        """The step made from `node`.  Refuses a node of another template with cudaErrorInvalidValue."""
         index = self.at.get(node.handle)
         if index is None:
             raise Refusal(cudaError_t.cudaErrorInvalidValue)
@@ -174,7 +176,7 @@ class Executable:
         self._bind()
 
     def switchable(self, node: Node) -> Step:
-        """The step of a node that can be disabled. Refuses other types with cudaErrorInvalidValue."""
+        """The step of a node that can be disabled.  Refuses other types with cudaErrorInvalidValue."""
         step = self.step(node)
         if not isinstance(step.payload, KernelCall | Fill | Copy):
             raise Refusal(cudaError_t.cudaErrorInvalidValue)
@@ -193,7 +195,7 @@ class Executable:
         self._bind()
 
     def update(self, template: Template) -> None:
-        """``cudaGraphExecUpdate``: take the parameters of a template of the same shape, or nothing."""
+        """`cudaGraphExecUpdate`: take the parameters of a template of the same shape, or nothing."""
         new = freeze(template)
         if not same_shape(self.nodes, new):
             raise Refusal(cudaError_t.cudaErrorGraphExecUpdateFailure)
@@ -218,10 +220,10 @@ class Executable:
             turn = self._launches
             self._launches = turn + 1
             try:
-                held = [each.acquire() for each in self._memory]
+                memory = [each.acquire() for each in self._memory]
                 for run in self._runs[turn % len(self._runs)]:
                     run()
-                del held
+                del memory
             except Refusal:
                 raise
             except Exception as failure:
@@ -250,7 +252,7 @@ class Executable:
 
 
 def mark(event: Event, tasks: tuple[Task, ...]) -> None:
-    """An event record node ran, or will have run once ``tasks`` are done."""
+    """An event record node ran, or will have run once `tasks` are done."""
     event.captured = None
     event.work = tasks
 
@@ -269,13 +271,13 @@ def action_of(payload: Payload | None) -> Action | None:
 
 
 def host_action(function: int, user_data: int) -> Callable[[], None]:
-    """A call of a C function with one pointer, as host nodes and ``cudaLaunchHostFunc`` make it."""
+    """A call of a C function with one pointer, as host nodes and `cudaLaunchHostFunc` make it."""
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)
     return lambda: call(user_data)
 
 
 def same_shape(old: Sequence[FrozenNode], new: Sequence[FrozenNode]) -> bool:
-    """Whether ``new`` has the nodes of ``old`` in their order, with their edges, other parameters aside."""
+    """Whether `new` has the nodes of `old` in their order, with their edges, other parameters aside."""
     return len(old) == len(new) and all(
         mine.kind == theirs.kind
         and set(mine.waits) == set(theirs.waits)
@@ -289,8 +291,8 @@ def find_body(nodes: Sequence[FrozenNode], key: int) -> tuple[FrozenNode, ...] |
     for node in nodes:
         if node.key == key:
             return node.body
-        if node.body is not None and (found := find_body(node.body, key)) is not None:
-            return found
+        if node.body is not None and (body := find_body(node.body, key)) is not None:
+            return body
     return None
 
 
@@ -298,7 +300,7 @@ executables: HandleTable[Executable] = HandleTable()
 
 
 def find_executable(handle: Any) -> Executable:
-    """The executable behind a handle. Refuses a stale or foreign one with cudaErrorInvalidValue."""
+    """The executable behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidValue."""
     executable = executables.find(handle)
     if executable is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)

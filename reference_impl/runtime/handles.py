@@ -1,5 +1,7 @@
 """Handles: integers that look like addresses, one never-reused series per kind of object."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Generic, TypeVar
@@ -20,7 +22,7 @@ def as_int(handle: Any) -> int:
 
 
 class HandleTable(Generic[T]):
-    """The live objects of one kind by handle. A handle that left is stale for good."""
+    """The live objects of one kind by handle.  A handle that left is stale for good."""
 
     def __init__(self) -> None:
         base = _FIRST + next(_kinds) * _SPACING
@@ -35,8 +37,8 @@ class HandleTable(Generic[T]):
         self._live[handle] = item
 
     def find(self, handle: Any) -> T | None:
-        """The live object behind ``handle``; None for a stale, foreign, zero or wrong-kind one."""
-        return self._live.get(as_int(handle))
+        """The live object behind `handle`; None for a stale, foreign, zero or wrong-kind one."""
+        return self._live.get(handle if handle.__class__ is int else as_int(handle))
 
     def remove(self, handle: int) -> None:
         self._live.pop(handle, None)

@@ -1,5 +1,7 @@
 """Kernels of the software device: Python callables, the one extension beyond CUDA's runtime."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -18,9 +20,8 @@ class Memory(Protocol):
 class Kernel(Protocol):
     """Work for the device.
 
-    ``name`` is the operator's name. ``memory`` is the external memory that a launch must hold, which
-    may be empty. Nodes with an equal ``serial`` key other than None keep their creation order in
-    every run.
+    `name` is the operator's name.  `memory` is the external memory that a launch must hold, which may be empty.  Nodes
+    with an equal `serial` key other than None keep their creation order in every run.
     """
 
     @property
@@ -36,7 +37,7 @@ class Kernel(Protocol):
 
 
 class Function:
-    """A kernel under a handle, as ``cudaKernelNodeParams.func`` names it."""
+    """A kernel under a handle, as `cudaKernelNodeParams.func` names it."""
 
     __slots__ = ("__weakref__", "handle", "kernel")
 

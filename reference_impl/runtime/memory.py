@@ -3,23 +3,25 @@
 Nothing here can crash the process: a byte outside a known range is refused before it is touched.
 """
 
+from __future__ import annotations
+
 import ctypes
 from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from typing import Any
 
+from reference_impl.poison import POISON
 from reference_impl.runtime.bindings import cudaError_t
 from reference_impl.runtime.errors import LOCK, Refusal
 
-POISON = 0xFF
 ALIGNMENT = 256
 DEVICE_BYTES = 64 << 30
-"""What ``cudaMalloc`` gives out at most, all allocations together."""
+"""What `cudaMalloc` gives out at most, all allocations together."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """``nbytes`` bytes at ``address``; ``owner`` keeps them valid while the range is known."""
+    """`nbytes` bytes at `address`; `owner` keeps them valid while the range is known."""
 
     address: int
     nbytes: int
@@ -27,7 +29,7 @@ class Range:
 
 
 class Ranges:
-    """Address ranges by their start. Ranges of one registry have distinct starts but may nest."""
+    """Address ranges by their start.  Ranges of one registry have distinct starts but may nest."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -50,7 +52,7 @@ class Ranges:
         return item
 
     def cover(self, address: int, nbytes: int) -> bool:
-        """Whether one known range holds all of ``nbytes`` bytes at ``address``."""
+        """Whether one known range holds all of `nbytes` bytes at `address`."""
         index = bisect_right(self._starts, address)
         while index:
             index -= 1
@@ -84,10 +86,10 @@ announced = Ranges()
 
 
 def register_memory(address: int, nbytes: int, owner: object = None) -> None:
-    """Let memory operations reach ``nbytes`` bytes at ``address``, until they are unregistered.
+    """Let memory operations reach `nbytes` bytes at `address`, until they are unregistered.
 
-    ``owner`` is held meanwhile: give what keeps the bytes valid. Registering an address again
-    replaces its range. Raises ValueError unless address and size are positive.
+    `owner` is held meanwhile: give what keeps the bytes valid.  Registering an address again replaces its range.
+    Raises ValueError unless address and size are positive.
     """
     if address <= 0 or nbytes <= 0:
         raise ValueError(f"register_memory needs a positive address and size, got {address:#x}, {nbytes}")
@@ -97,14 +99,14 @@ def register_memory(address: int, nbytes: int, owner: object = None) -> None:
 
 
 def unregister_memory(address: int) -> None:
-    """Forget the range that :func:`register_memory` was told of. Raises KeyError for an unknown one."""
+    """Forget a range of `register_memory`.  Raises KeyError for an unknown one."""
     with LOCK:
         if announced.remove(address) is None:
             raise KeyError(f"no memory is registered at {address:#x}")
 
 
 def known(address: int, nbytes: int) -> bool:
-    """Whether the device may touch all of ``nbytes`` bytes at ``address``."""
+    """Whether the device may touch all of `nbytes` bytes at `address`."""
     if address <= 0 or nbytes < 0:
         return False
     with LOCK:
@@ -116,7 +118,7 @@ def known(address: int, nbytes: int) -> bool:
 
 
 def allocate(nbytes: int) -> int:
-    """The address of ``nbytes`` fresh bytes of poison, aligned as ``cudaMalloc`` aligns them."""
+    """The address of `nbytes` fresh bytes of poison, aligned as `cudaMalloc` aligns them."""
     if nbytes == 0:
         return 0
     if nbytes < 0 or allocations.nbytes + nbytes > DEVICE_BYTES:
@@ -132,14 +134,14 @@ def allocate(nbytes: int) -> int:
 
 
 def release(address: int) -> None:
-    """Forget an allocation of :func:`allocate`; the null address is nothing to release."""
+    """Forget an allocation of `allocate`; the null address is nothing to release."""
     if address and allocations.remove(address) is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
 
 
 @dataclass(frozen=True)
 class Area:
-    """Rows of bytes in memory: ``depth`` slices of ``height`` rows of ``width`` bytes."""
+    """Rows of bytes in memory: `depth` slices of `height` rows of `width` bytes."""
 
     address: int
     width: int
@@ -166,14 +168,14 @@ class Area:
 
 @dataclass(frozen=True)
 class Fill:
-    """A memset: ``value``'s low ``element_size`` bytes (1, 2 or 4) over every element of the area."""
+    """A memset: `value`'s low `element_size` bytes (1, 2 or 4) over every element of the area."""
 
     area: Area
     value: int
     element_size: int = 1
 
     def check(self) -> None:
-        """Refuse a memset that ``cudaGraphAddMemsetNode`` would not take."""
+        """Refuse a memset that `cudaGraphAddMemsetNode` would not take."""
         area = self.area
         if (
             self.element_size not in (1, 2, 4)
@@ -201,7 +203,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Copy:
-    """A memcpy between two areas of one shape. ``kind`` is kept but not needed: one memory serves all."""
+    """A memcpy between two areas of one shape.  `kind` is kept but not needed: one memory serves all."""
 
     destination: Area
     source: Area

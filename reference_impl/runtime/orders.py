@@ -1,5 +1,7 @@
 """Orders in which a launch may run its nodes: legal ones, drawn to show a missing edge."""
 
+from __future__ import annotations
+
 import heapq
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
@@ -17,7 +19,7 @@ _ATTEMPTS = 3 * ORDERS
 def topological(waits: Waits, priority: Callable[[int], float] = float) -> list[int]:
     """Positions so that each comes behind what it waits for, lowest priority first among the ready.
 
-    Shorter than ``waits`` exactly if there is a cycle.
+    Shorter than `waits` exactly if there is a cycle.
     """
     missing = [len(set(each)) for each in waits]
     followers: list[list[int]] = [[] for _ in waits]
@@ -38,9 +40,9 @@ def topological(waits: Waits, priority: Callable[[int], float] = float) -> list[
 
 
 def draw_orders(waits: Waits, serial: Sequence[Hashable | None]) -> list[list[int]]:
-    """Up to :data:`ORDERS` different legal orders; equal ``serial`` keys keep their places in each.
+    """Up to `ORDERS` different legal orders; equal `serial` keys keep their places in each.
 
-    ``waits`` must be acyclic and name earlier positions only. There is one order for a chain.
+    `waits` must be acyclic and name earlier positions only.  There is one order for a chain.
     """
     waits = _with_serial(waits, serial)
     newest = topological(waits, lambda index: -index)

@@ -1,5 +1,7 @@
 """Between the parameter structs of the bindings and the payloads of nodes."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from reference_impl.runtime.bindings import (
@@ -44,7 +46,7 @@ def fill_params(fill: Fill) -> Any:
 
 
 def linear_copy(dst: Any, src: Any, count: int, kind: Any) -> Copy:
-    """A memcpy of ``count`` bytes in a row."""
+    """A memcpy of `count` bytes in a row."""
     try:
         kind = cudaMemcpyKind(kind)
     except ValueError:
@@ -119,7 +121,7 @@ def host_params(call: HostCall) -> Any:
 
 
 def kernel_from(params: Any) -> KernelCall:
-    """A kernel call from cudaKernelNodeParams, whose ``func`` another kernel node reported."""
+    """A kernel call from cudaKernelNodeParams, whose `func` another kernel node reported."""
     function = None if params is None else find_function(as_int(params.func))
     if function is None:
         raise Refusal(cudaError_t.cudaErrorInvalidDeviceFunction)
@@ -127,7 +129,7 @@ def kernel_from(params: Any) -> KernelCall:
 
 
 def kernel_params(call: KernelCall) -> Any:
-    """The cudaKernelNodeParams of a kernel call: ``func`` is its handle, the rest says nothing."""
+    """The cudaKernelNodeParams of a kernel call: `func` is its handle, the rest says nothing."""
     params = cudaKernelNodeParams()
     params.func = call.function.handle
     return params

@@ -1,5 +1,7 @@
 """What calls hand back: handle objects of the bindings, and lists cut or filled to a wanted length."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,17 +20,17 @@ def node_handles(nodes: Sequence[Node]) -> list[Any]:
 
 
 def edge_data(number: int) -> list[Any]:
-    """Default edge data, the only kind that the model has, for ``number`` edges."""
+    """Default edge data, the only kind that the model has, for `number` edges."""
     return [cudaGraphEdgeData() for _ in range(number)]
 
 
 def wanted(nodes: Sequence[Node], number: int) -> tuple[list[Any], int]:
-    """``number`` handles, null ones behind the last node, and how many are real.
+    """`number` handles, null ones behind the last node, and how many are real.
 
-    For ``number`` 0 none, and how many there are, as CUDA answers a query without a buffer.
+    For `number` 0 none, and how many there are, as CUDA answers a query without a buffer.
     """
     if number <= 0:
         return [], len(nodes)
-    given = node_handles(nodes[:number])
-    missing = [cudaGraphNode_t(init_value=0) for _ in range(number - len(given))]
-    return given + missing, len(given)
+    handles = node_handles(nodes[:number])
+    missing = [cudaGraphNode_t(init_value=0) for _ in range(number - len(handles))]
+    return handles + missing, len(handles)

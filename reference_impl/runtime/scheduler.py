@@ -1,5 +1,7 @@
 """When submitted work runs: at once, or as late and as interleaved as its dependencies allow."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -15,22 +17,22 @@ Action = Callable[[], None]
 class Batch:
     """Work submitted together, such as one graph launch: once a part failed the rest is skipped.
 
-    ``held`` is memory that stays acquired until the last part is done.
+    `memory` stays acquired until the last part is done.
     """
 
-    __slots__ = ("failed", "held")
+    __slots__ = ("failed", "memory")
 
-    def __init__(self, held: object = None) -> None:
+    def __init__(self, memory: object = None) -> None:
         self.failed = False
-        self.held = held
+        self.memory = memory
 
 
 class Task:
-    """A piece of deferred work. ``waits_for`` is what has to be done before; empty when it may run."""
+    """A piece of deferred work.  `waits_for` is what has to be done before; empty when it may run."""
 
     __slots__ = ("action", "batch", "done", "followers", "waits_for")
 
-    def __init__(self, action: Action | None, batch: Batch, waits_for: Iterable["Task"]) -> None:
+    def __init__(self, action: Action | None, batch: Batch, waits_for: Iterable[Task]) -> None:
         self.action = action
         self.batch: Batch | None = batch
         self.done = False
@@ -63,7 +65,7 @@ class Deferred:
     def add(
         self, action: Action | None, batch: Batch, waits_for: Iterable[Task], serial: Hashable | None = None
     ) -> Task:
-        """Queue a task; it also waits for the latest task with an equal ``serial`` other than None."""
+        """Queue a task; it also waits for the latest task with an equal `serial` other than None."""
         before = list(waits_for)
         if serial is not None and serial in self.serial:
             before.append(self.serial[serial])
@@ -76,9 +78,9 @@ class Deferred:
         return task
 
     def drive(self, targets: Iterable[Task] | None, limit: int | None = None) -> None:
-        """Finish ``targets``, or everything for None, and some other work as the adversary likes.
+        """Finish `targets`, or everything for None, and some other work as the adversary likes.
 
-        Stops after ``limit`` needed tasks. The first failure met is raised at the end.
+        Stops after `limit` needed tasks.  The first failure met is raised at the end.
         """
         failure: Refusal | None = None
         with self.driving, policy.surround():
@@ -137,14 +139,14 @@ def _last(tasks: Sequence[Task]) -> Task:
 
 
 def _closure(targets: Iterable[Task]) -> dict[Task, None]:
-    found: dict[Task, None] = {}
+    closure: dict[Task, None] = {}
     front = [each for each in targets if not each.done]
     while front:
         task = front.pop()
-        if task not in found:
-            found[task] = None
+        if task not in closure:
+            closure[task] = None
             front.extend(task.waits_for)
-    return found
+    return closure
 
 
 class _Policy:
@@ -160,8 +162,8 @@ policy: Final = _Policy()
 def deferred(seed: int = 0) -> Iterator[None]:
     """Leave submitted work pending, in every thread, until something that CUDA guarantees needs it.
 
-    Everything has run when the context is left; what a kernel raised meanwhile, with nothing
-    synchronised after it, is raised then. Raises RuntimeError inside of another such context.
+    Everything has run when the context is left; what a kernel raised meanwhile, with nothing synchronised after it, is
+    raised then.  Raises RuntimeError inside of another such context.
     """
     with LOCK:
         if policy.deferred is not None:
@@ -186,7 +188,7 @@ def deferred(seed: int = 0) -> Iterator[None]:
 
 
 def surround_kernels(factory: Callable[[], AbstractContextManager[object]]) -> None:
-    """Have every run of pending work take place inside ``factory()``."""
+    """Have every run of pending work take place inside `factory()`."""
     policy.surround = factory
 
 
@@ -196,7 +198,7 @@ def idle() -> bool:
 
 
 def predecessors(stream: Stream) -> tuple[Task, ...]:
-    """The unfinished work that the next work on ``stream`` waits for."""
+    """The unfinished work that the next work on `stream` waits for."""
     waits = stream.tail
     if stream.legacy:
         waits += tuple(task for each in _blocking_streams() for task in each.tail)
@@ -206,7 +208,7 @@ def predecessors(stream: Stream) -> tuple[Task, ...]:
 
 
 def advance(stream: Stream, task: Task) -> None:
-    """Make ``task`` the latest work of ``stream``."""
+    """Make `task` the latest work of `stream`."""
     stream.tail = (task,)
     if stream.blocking:
         _used_blocking[stream] = None
@@ -223,37 +225,37 @@ def _blocking_streams() -> list[Stream]:
     return list(_used_blocking)
 
 
-def submit(stream: Stream, action: Action, *, serial: Hashable | None = None, held: object = None) -> None:
-    """Hand one piece of work to ``stream``."""
+def submit(stream: Stream, action: Action, *, serial: Hashable | None = None, memory: object = None) -> None:
+    """Hand one piece of work to `stream`."""
     work = policy.deferred
     if work is None:
         perform(action)
         return
     with LOCK:
-        advance(stream, work.add(action, Batch(held), predecessors(stream), serial))
+        advance(stream, work.add(action, Batch(memory), predecessors(stream), serial))
 
 
 def record(stream: Stream, event: Event) -> None:
-    """Let ``event`` mark all work of ``stream`` so far."""
+    """Let `event` mark all work of `stream` so far."""
     event.captured = None
     event.work = predecessors(stream) if policy.deferred is not None else ()
 
 
 def wait(stream: Stream, event: Event) -> None:
-    """Let all later work of ``stream`` wait for what ``event`` marks now."""
+    """Let all later work of `stream` wait for what `event` marks now."""
     work = policy.deferred
     if work is not None and event.work:
         advance(stream, work.add(None, Batch(), (*predecessors(stream), *event.work)))
 
 
 def finish(tasks: Iterable[Task] | None) -> None:
-    """Run what has to run for ``tasks``, or for all work for None, to be done."""
+    """Run what has to run for `tasks`, or for all work for None, to be done."""
     if policy.deferred is not None:
         policy.deferred.drive(tasks)
 
 
 def poll(tasks: Sequence[Task]) -> bool:
-    """Whether ``tasks`` are done; asking brings those that are not a little further."""
+    """Whether `tasks` are done; asking brings those that are not a little further."""
     if policy.deferred is None or all(task.done for task in tasks):
         return True
     with LOCK:

@@ -1,5 +1,7 @@
 """Streams and events, and how their handles are looked up."""
 
+from __future__ import annotations
+
 import threading
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -18,8 +20,8 @@ _ids = count(1)
 class Stream:
     """A queue of work.
 
-    ``tail`` is the unfinished work that whatever comes next waits for; ``capture`` the capture that
-    the stream takes part in. A blocking stream and the legacy stream wait for each other's work.
+    `tail` is the unfinished work that whatever comes next waits for; `capture` the capture that the stream takes part
+    in.  A blocking stream and the legacy stream wait for each other's work.
     """
 
     __slots__ = ("__weakref__", "capture", "flags", "handle", "identity", "legacy", "priority", "tail")
@@ -41,9 +43,9 @@ class Stream:
 class Event:
     """A mark in a stream.
 
-    ``work`` is what had to finish at the latest record outside of a capture, None before the first;
-    ``captured`` the capture of the latest record, when that was inside of one, with the handles of the
-    nodes it marks (handles, so that an event keeps no node and no kernel alive).
+    `work` is what had to finish at the latest record outside of a capture, None before the first; `captured` the
+    capture of the latest record, when that was inside of one, with the handles of the nodes it marks (handles, so that
+    an event keeps no node and no kernel alive).
     """
 
     __slots__ = ("captured", "flags", "handle", "work")
@@ -67,7 +69,7 @@ _per_thread = _PerThread()
 
 
 def find_stream(handle: Any) -> Stream:
-    """The stream behind a handle. Refuses a stale or foreign one with cudaErrorInvalidResourceHandle."""
+    """The stream behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidResourceHandle."""
     stream = streams.find(handle)
     if stream is not None:
         return stream
@@ -80,7 +82,7 @@ def find_stream(handle: Any) -> Stream:
 
 
 def find_event(handle: Any) -> Event:
-    """The event behind a handle. Refuses a stale or foreign one with cudaErrorInvalidResourceHandle."""
+    """The event behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidResourceHandle."""
     event = events.find(handle)
     if event is None:
         raise Refusal(cudaError_t.cudaErrorInvalidResourceHandle)

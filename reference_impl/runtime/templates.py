@@ -1,4 +1,6 @@
-"""Templates (``cudaGraph_t``): typed nodes in order of creation, and the edges between them."""
+"""Templates (`cudaGraph_t`): typed nodes in order of creation, and the edges between them."""
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -55,7 +57,7 @@ class EventWait:
 class Child:
     """A child graph node: owns a copy of the template it was made from."""
 
-    template: "Template"
+    template: Template
 
 
 Payload: TypeAlias = Empty | KernelCall | HostCall | EventRecord | EventWait | Child | Fill | Copy
@@ -73,11 +75,11 @@ TYPES: dict[type, Any] = {
 
 
 class Node:
-    """A node (``cudaGraphNode_t``). ``original`` is the handle of the node it was cloned from, or 0."""
+    """A node (`cudaGraphNode_t`).  `original` is the handle of the node it was cloned from, or 0."""
 
     __slots__ = ("dependencies", "dependents", "handle", "local_id", "original", "payload", "template")
 
-    def __init__(self, template: "Template", payload: Payload, original: int = 0) -> None:
+    def __init__(self, template: Template, payload: Payload, original: int = 0) -> None:
         self.handle = nodes.reserve()
         self.template = template
         self.payload = payload
@@ -96,8 +98,8 @@ class Node:
 class Template:
     """A graph under construction.
 
-    ``embedded``: it belongs to a child graph node. ``capturing``: a capture is recording into it.
-    Either way it cannot be destroyed by its handle. ``references``: the user objects that it keeps.
+    `embedded`: it belongs to a child graph node.  `capturing`: a capture is recording into it.  Either way it cannot be
+    destroyed by its handle.  `references`: the user objects that it keeps.
     """
 
     def __init__(self, *, embedded: bool = False) -> None:
@@ -114,7 +116,7 @@ class Template:
         return next(self._local_ids)
 
     def add(self, payload: Payload, dependencies: Sequence[Node] = (), original: int = 0) -> Node:
-        """Append a node. Refuses a foreign or repeated dependency with cudaErrorInvalidValue."""
+        """Append a node.  Refuses a foreign or repeated dependency with cudaErrorInvalidValue."""
         if any(each.template is not self for each in dependencies):
             raise Refusal(cudaError_t.cudaErrorInvalidValue)
         if len(set(dependencies)) != len(dependencies):
@@ -159,27 +161,27 @@ class Template:
     def roots(self) -> list[Node]:
         return [node for node in self.nodes.values() if not node.dependencies]
 
-    def children(self) -> list["Template"]:
+    def children(self) -> list[Template]:
         """The templates inside its child graph nodes."""
         return [node.payload.template for node in self.nodes.values() if isinstance(node.payload, Child)]
 
-    def clone(self, *, embedded: bool = False) -> "Template":
+    def clone(self, *, embedded: bool = False) -> Template:
         """An independent copy, child graphs included."""
         copy = Template(embedded=embedded)
         copy.references.update(self.references)
-        made: dict[Node, Node] = {}
+        twins: dict[Node, Node] = {}
         for node in self.nodes.values():
             payload = node.payload
             if isinstance(payload, Child):
                 payload = Child(payload.template.clone(embedded=True))
-            made[node] = copy.add(payload, original=node.handle)
-        for node, twin in made.items():
-            twin.dependencies = {made[each]: None for each in node.dependencies}
-            twin.dependents = {made[each]: None for each in node.dependents}
+            twins[node] = copy.add(payload, original=node.handle)
+        for node, twin in twins.items():
+            twin.dependencies = {twins[each]: None for each in node.dependencies}
+            twin.dependents = {twins[each]: None for each in node.dependents}
         return copy
 
     def find_clone(self, node: Node) -> Node | None:
-        """The node here that was cloned from ``node``."""
+        """The node here that was cloned from `node`."""
         return next((each for each in self.nodes.values() if each.original == node.handle), None)
 
     def destroy(self) -> None:
@@ -208,15 +210,15 @@ def _forget(node: Node) -> None:
 
 
 def ancestors(start: Iterable[Node]) -> set[Node]:
-    """The nodes of ``start`` and all that they depend on, directly or not."""
-    found: set[Node] = set()
+    """The nodes of `start` and all that they depend on, directly or not."""
+    closure: set[Node] = set()
     front = list(start)
     while front:
         node = front.pop()
-        if node not in found:
-            found.add(node)
+        if node not in closure:
+            closure.add(node)
             front.extend(node.dependencies)
-    return found
+    return closure
 
 
 templates: HandleTable[Template] = HandleTable()
@@ -224,7 +226,7 @@ nodes: HandleTable[Node] = HandleTable()
 
 
 def find_template(handle: Any) -> Template:
-    """The template behind a handle. Refuses a stale or foreign one with cudaErrorInvalidValue."""
+    """The template behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidValue."""
     template = templates.find(handle)
     if template is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
@@ -232,7 +234,7 @@ def find_template(handle: Any) -> Template:
 
 
 def find_node(handle: Any) -> Node:
-    """The node behind a handle. Refuses a stale or foreign one with cudaErrorInvalidValue."""
+    """The node behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidValue."""
     node = nodes.find(handle)
     if node is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
@@ -246,8 +248,8 @@ def require_default_edges(data: Sequence[Any] | None) -> None:
 
 
 def find_nodes(handles: Iterable[Any] | None, number: int) -> list[Node]:
-    """The first ``number`` nodes of a list of handles, as calls with a count beside a list take it."""
-    given = list(handles or ())
-    if number < 0 or number > len(given):
+    """The first `number` nodes of a list of handles, as calls with a count and a list take it."""
+    listed = list(handles or ())
+    if number < 0 or number > len(listed):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    return [find_node(handle) for handle in given[:number]]
+    return [find_node(handle) for handle in listed[:number]]

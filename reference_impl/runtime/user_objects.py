@@ -1,4 +1,6 @@
-"""User objects (``cudaUserObject_t``): destroyed once nobody refers to them, neither the user nor a graph."""
+"""User objects (`cudaUserObject_t`): destroyed once nobody refers to them, neither the user nor a graph."""
+
+from __future__ import annotations
 
 import ctypes
 import weakref
@@ -14,7 +16,7 @@ from reference_impl.runtime.handles import HandleTable, as_int
 class UserObject:
     """A C function, called with one pointer when the last reference goes.
 
-    Whoever has references keeps this object alive, a launch in flight too; so Python tells when that is.
+    Whoever has references keeps this object alive, a launch in flight too; so Python knows when that is.
     """
 
     def __init__(self, destroy: int, data: int) -> None:
@@ -33,15 +35,15 @@ owned_by_user: References = Counter()
 
 
 def find_user_object(handle: Any) -> UserObject:
-    """The object behind a handle. Refuses a stale or foreign one with cudaErrorInvalidValue."""
-    found = _objects.get(as_int(handle))
-    if found is None:
+    """The object behind a handle.  Refuses a stale or foreign one with cudaErrorInvalidValue."""
+    item = _objects.get(as_int(handle))
+    if item is None:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
-    return found
+    return item
 
 
 def give_back(references: References, item: UserObject, number: int) -> None:
-    """Take references from a holder. Refuses more than it has with cudaErrorInvalidValue."""
+    """Take references from a holder.  Refuses more than it has with cudaErrorInvalidValue."""
     if references[item] < number:
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     references[item] -= number

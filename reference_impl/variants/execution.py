@@ -11,6 +11,7 @@ from typing import Any
 import reference_impl
 from reference_impl.allocator import core as allocator
 from reference_impl.allocator import new_pool_id
+from reference_impl.allocator.storage import TensorAllocator
 from reference_impl.devices.software.device import SoftwareDevice
 from reference_impl.faults.fault import replaced, together
 from reference_impl.graphs import debugging
@@ -93,8 +94,8 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
     sharing: list[bool] = []
 
     def storage(original: Any) -> Any:
-        def from_hidden(self: SoftwareDevice, nbytes: int, pool: Any) -> Any:
-            return original(self, nbytes, hidden.get((pool, captures.get(pool, 0)), pool))
+        def from_hidden(self: TensorAllocator, nbytes: int, stream: int, pool: Any) -> Any:
+            return original(self, nbytes, stream, hidden.get((pool, captures.get(pool, 0)), pool))
 
         return from_hidden
 
@@ -136,8 +137,8 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
 
     def ranges(original: Any) -> Any:
         def pool_ranges(self: SoftwareDevice, pools: Any) -> Any:
-            wanted = set(pools)
-            return original(self, [*wanted, *(own for key, own in hidden.items() if key[0] in wanted)])
+            tokens = set(pools)
+            return original(self, [*tokens, *(own for key, own in hidden.items() if key[0] in tokens)])
 
         return pool_ranges
 
@@ -152,7 +153,7 @@ def pool_hint_not_taken() -> AbstractContextManager[Any]:
         return make_graphed_callables
 
     return together(
-        replaced(SoftwareDevice, "storage", storage),
+        replaced(TensorAllocator, "storage", storage),
         replaced(SoftwareDevice, "begin_pool", begin),
         replaced(GraphCore, "_begin", graph_begins),
         replaced(_Holdings, "release_pools", release),

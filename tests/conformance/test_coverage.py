@@ -199,9 +199,7 @@ def test_the_page_has_everything(registry: Registry) -> None:
 def sources(monkeypatch: pytest.MonkeyPatch, page: None, registry: Registry) -> None:
     """The command knows one page and two areas, and the suites are not collected."""
     monkeypatch.setattr("conformance.cli.requirements.load_registry", lambda: registry)
-    monkeypatch.setattr(
-        "conformance.requirements.deciding_tests.tests_by_requirement", lambda: {"alpha.one": ("a::b",)}
-    )
+    monkeypatch.setattr("conformance.session.deciding_tests.tests_by_requirement", lambda: {"alpha.one": ("a::b",)})
 
 
 def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,7 +217,7 @@ def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.C
 
 def test_the_suites_are_collected_without_an_implementation(tmp_path: Path) -> None:
     code = """
-        from conformance.requirements.deciding_tests import tests_by_requirement
+        from conformance.session.deciding_tests import tests_by_requirement
         found = tests_by_requirement()
         assert all(test.startswith("suites/") and "[" not in test for tests in found.values() for test in tests)
         print(*found["signatures.construction"])

@@ -1,5 +1,7 @@
 """Calls on captures, streams and events."""
 
+from __future__ import annotations
+
 import ctypes
 from collections.abc import Callable
 from typing import Any
@@ -431,8 +433,8 @@ def work_in_a_capture(r: Recorder) -> None:
         r.cudaGraphMemsetNodeGetParams(node)
         r.cudaGraphMemcpyNodeGetParams(node)
     r.cudaGraphGetEdges(captured, 3)
-    made = r.cudaGraphInstantiate(captured, 0)[1]
-    r.cudaGraphLaunch(made, stream)
+    executable = r.cudaGraphInstantiate(captured, 0)[1]
+    r.cudaGraphLaunch(executable, stream)
     r.cudaStreamSynchronize(stream)
 
 
@@ -453,10 +455,10 @@ def queries(r: Recorder) -> None:
     r.cudaGraphNodeGetContainingGraph(first)
     r.cudaGraphDebugDotPrint(graph, b"/nonexistent/folder/x.dot", 0)
     for flags in (0, 1, 2, 8, 9, 11, 1024):
-        made = r.cudaGraphInstantiate(graph, flags)[1]
+        executable = r.cudaGraphInstantiate(graph, flags)[1]
         # Node priorities are dropped where no kernel has one.
-        if made is not None and not flags & 8:
-            r.cudaGraphExecGetFlags(made)
+        if executable is not None and not flags & 8:
+            r.cudaGraphExecGetFlags(executable)
     r.cudaGraphCreate(1)
     r.cudaSetDevice(99)
     r.cudaThreadExchangeStreamCaptureMode(r.mode("r"))

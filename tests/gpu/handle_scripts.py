@@ -1,5 +1,7 @@
 """Calls with handles of nothing, and the last error."""
 
+from __future__ import annotations
+
 from .recorder import Recorder, native, script
 
 
@@ -32,17 +34,17 @@ def null_and_stale_handles(r: Recorder) -> None:
     r.cudaGraphAddEmptyNode(0, None, 0)
     r.cudaGraphDebugDotPrint(0, b"/nonexistent/x.dot", 0)
     graph = r.graph()
-    made = r.cudaGraphInstantiate(graph, 0)[1]
+    executable = r.cudaGraphInstantiate(graph, 0)[1]
     r.cudaGraphDestroy(graph)
-    r.cudaGraphExecDestroy(made)
+    r.cudaGraphExecDestroy(executable)
     r.cudaGraphDestroy(graph)
     r.cudaGraphGetNodes(graph)
     r.cudaGraphInstantiate(graph, 0)
     r.cudaGraphClone(graph)
     r.cudaGraphAddEmptyNode(graph, None, 0)
-    r.cudaGraphExecDestroy(made)
-    r.cudaGraphLaunch(made, 0)
-    r.cudaGraphExecGetFlags(made)
+    r.cudaGraphExecDestroy(executable)
+    r.cudaGraphLaunch(executable, 0)
+    r.cudaGraphExecGetFlags(executable)
 
 
 @script

@@ -1,5 +1,7 @@
 """Scripts of calls, and what a runtime answers to them with addresses and identities replaced by names."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from itertools import count
@@ -53,7 +55,7 @@ class Recorder:
             return str(value.name)
         if kind.endswith("_t"):
             if kind == "cudaGraph_t":
-                # Captures create and drop templates unseen, so their addresses tell nothing.
+                # Captures create and drop templates unseen, so their addresses mean nothing.
                 return "graph" if int(value) else "null"
             return self.name(kind, int(value)) if int(value) else "null"
         if isinstance(value, int) and value > 1 << 20:

@@ -1,5 +1,7 @@
 """Calls on templates, their nodes, executables and what these keep alive."""
 
+from __future__ import annotations
+
 import ctypes
 import time
 from typing import Any
@@ -105,10 +107,10 @@ def memory_nodes(r: Recorder) -> None:
     r.cudaGraphEventRecordNodeGetEvent(record)
     r.cudaGraphEventWaitNodeGetEvent(record)
     r.cudaGraphEventWaitNodeSetEvent(wait, r.event())
-    made = r.cudaGraphInstantiate(graph, 0)[1]
-    r.cudaGraphNodeGetEnabled(made, wait)
-    r.cudaGraphExecEventWaitNodeSetEvent(made, wait, r.event())
-    r.cudaGraphLaunch(made, 0)
+    executable = r.cudaGraphInstantiate(graph, 0)[1]
+    r.cudaGraphNodeGetEnabled(executable, wait)
+    r.cudaGraphExecEventWaitNodeSetEvent(executable, wait, r.event())
+    r.cudaGraphLaunch(executable, 0)
     r.cudaDeviceSynchronize()
 
 
@@ -156,30 +158,30 @@ def executables(r: Recorder) -> None:
     buffer, graph, other = r.cudaMalloc(4096)[1], r.graph(), r.graph()
     node, empty = r.memset(graph, r.fill(buffer)), r.empty(graph)
     foreign = r.memset(other, r.fill(buffer))
-    made = r.cudaGraphInstantiate(graph, 0)[1]
-    r.cudaGraphExecMemsetNodeSetParams(made, node, r.fill(buffer, 9))
-    r.cudaGraphExecMemsetNodeSetParams(made, node, r.fill(buffer, 9, width=32))
-    r.cudaGraphExecMemsetNodeSetParams(made, node, r.fill(buffer, 9, width=4, height=2, pitch=64))
-    r.cudaGraphExecMemsetNodeSetParams(made, foreign, r.fill(buffer, 9))
-    r.cudaGraphExecMemsetNodeSetParams(made, empty, r.fill(buffer, 9))
-    r.cudaGraphNodeGetEnabled(made, node)
-    r.cudaGraphNodeSetEnabled(made, node, 0)
-    r.cudaGraphNodeGetEnabled(made, node)
-    r.cudaGraphNodeGetEnabled(made, empty)
-    r.cudaGraphNodeSetEnabled(made, empty, 0)
-    r.cudaGraphNodeGetEnabled(made, foreign)
+    executable = r.cudaGraphInstantiate(graph, 0)[1]
+    r.cudaGraphExecMemsetNodeSetParams(executable, node, r.fill(buffer, 9))
+    r.cudaGraphExecMemsetNodeSetParams(executable, node, r.fill(buffer, 9, width=32))
+    r.cudaGraphExecMemsetNodeSetParams(executable, node, r.fill(buffer, 9, width=4, height=2, pitch=64))
+    r.cudaGraphExecMemsetNodeSetParams(executable, foreign, r.fill(buffer, 9))
+    r.cudaGraphExecMemsetNodeSetParams(executable, empty, r.fill(buffer, 9))
+    r.cudaGraphNodeGetEnabled(executable, node)
+    r.cudaGraphNodeSetEnabled(executable, node, 0)
+    r.cudaGraphNodeGetEnabled(executable, node)
+    r.cudaGraphNodeGetEnabled(executable, empty)
+    r.cudaGraphNodeSetEnabled(executable, empty, 0)
+    r.cudaGraphNodeGetEnabled(executable, foreign)
     r.cudaGraphMemsetNodeSetParams(node, r.fill(buffer, 3, width=64))
     r.cudaGraphMemsetNodeGetParams(node)
     r.cudaGraphMemsetNodeSetParams(node, r.fill(buffer, size=3))
     r.cudaGraphMemsetNodeSetParams(empty, r.fill(buffer))
-    r.cudaGraphLaunch(made, 0)
+    r.cudaGraphLaunch(executable, 0)
     r.cudaGraphDestroyNode(node)
-    r.cudaGraphLaunch(made, 0)
+    r.cudaGraphLaunch(executable, 0)
     r.cudaGraphDestroy(graph)
-    r.cudaGraphLaunch(made, 0)
-    r.cudaGraphUpload(made, 0)
+    r.cudaGraphLaunch(executable, 0)
+    r.cudaGraphUpload(executable, 0)
     r.cudaDeviceSynchronize()
-    r.cudaGraphExecDestroy(made)
+    r.cudaGraphExecDestroy(executable)
 
 
 @script
@@ -188,26 +190,26 @@ def child_graphs(r: Recorder) -> None:
     original = r.memset(child, r.fill(buffer))
     node = r.cudaGraphAddChildGraphNode(graph, None, 0, child)[1]
     copy = r.cudaGraphAddMemcpyNode1D(graph, None, 0, buffer + 512, buffer + 1024, 16, COPY)[1]
-    made = r.cudaGraphInstantiate(graph, 0)[1]
-    r.cudaGraphNodeGetEnabled(made, node)
-    r.cudaGraphNodeGetEnabled(made, copy)
+    executable = r.cudaGraphInstantiate(graph, 0)[1]
+    r.cudaGraphNodeGetEnabled(executable, node)
+    r.cudaGraphNodeGetEnabled(executable, copy)
     other = r.cudaGraphClone(child)[1]
-    r.cudaGraphExecChildGraphNodeSetParams(made, node, other)
+    r.cudaGraphExecChildGraphNodeSetParams(executable, node, other)
     r.empty(other)
-    r.cudaGraphExecChildGraphNodeSetParams(made, node, other)
-    r.cudaGraphExecMemcpyNodeSetParams1D(made, copy, buffer + 512, buffer + 1024, 32, COPY)
+    r.cudaGraphExecChildGraphNodeSetParams(executable, node, other)
+    r.cudaGraphExecMemcpyNodeSetParams1D(executable, copy, buffer + 512, buffer + 1024, 32, COPY)
     r.cudaGraphMemcpyNodeSetParams1D(copy, buffer, buffer + 128, 0, COPY)
     r.cudaGraphMemcpyNodeSetParams1D(copy, buffer, buffer + 128, 8, COPY)
     inner = r.cudaGraphGetNodes(r.cudaGraphChildGraphNodeGetGraph(node)[1], 1)[1][0]
-    r.cudaGraphExecMemsetNodeSetParams(made, inner, r.fill(buffer, 5))
-    r.cudaGraphNodeSetEnabled(made, inner, 0)
-    r.cudaGraphExecMemsetNodeSetParams(made, original, r.fill(buffer, 5))
+    r.cudaGraphExecMemsetNodeSetParams(executable, inner, r.fill(buffer, 5))
+    r.cudaGraphNodeSetEnabled(executable, inner, 0)
+    r.cudaGraphExecMemsetNodeSetParams(executable, original, r.fill(buffer, 5))
     r.cudaGraphMemsetNodeSetParams(node, r.fill(buffer))
     clone = r.cudaGraphClone(graph)[1]
-    r.cudaGraphExecUpdate(made, clone)
+    r.cudaGraphExecUpdate(executable, clone)
     twin = r.cudaGraphNodeFindInClone(copy, clone)[1]
-    r.cudaGraphExecMemcpyNodeSetParams1D(made, twin, buffer + 512, buffer + 1024, 32, COPY)
-    r.cudaGraphLaunch(made, 0)
+    r.cudaGraphExecMemcpyNodeSetParams1D(executable, twin, buffer + 512, buffer + 1024, 32, COPY)
+    r.cudaGraphLaunch(executable, 0)
     r.cudaDeviceSynchronize()
 
 
@@ -228,19 +230,19 @@ def updates(r: Recorder) -> None:
         return graph
 
     for change in ("same", "value", "width", "rows", "type", "less", "more", "edge"):
-        made = r.cudaGraphInstantiate(make("same"), 0)[1]
-        r.cudaGraphExecUpdate(made, make(change))
-        r.cudaGraphLaunch(made, 0)
+        executable = r.cudaGraphInstantiate(make("same"), 0)[1]
+        r.cudaGraphExecUpdate(executable, make(change))
+        r.cudaGraphLaunch(executable, 0)
     r.cudaGraphExecUpdate(0, make("same"))
-    r.cudaGraphExecUpdate(made, 0)
+    r.cudaGraphExecUpdate(executable, 0)
     r.cudaDeviceSynchronize()
     graphs = [r.graph(), r.graph()]
     r.memset(graphs[0], r.fill(buffer))
     r.empty(graphs[0])
     r.empty(graphs[1])
     r.memset(graphs[1], r.fill(buffer))
-    made = r.cudaGraphInstantiate(graphs[0], 0)[1]
-    r.cudaGraphExecUpdate(made, graphs[1])
+    executable = r.cudaGraphInstantiate(graphs[0], 0)[1]
+    r.cudaGraphExecUpdate(executable, graphs[1])
 
 
 @script
@@ -279,12 +281,12 @@ def user_objects(r: Recorder) -> None:
     r.cudaGraphReleaseUserObject(graph, item, 1)
     seen()
     r.cudaGraphRetainUserObject(graph, make(3), 1, move)
-    made, clone, child = r.cudaGraphInstantiate(graph, 0)[1], r.cudaGraphClone(graph)[1], r.graph()
+    executable, clone, child = r.cudaGraphInstantiate(graph, 0)[1], r.cudaGraphClone(graph)[1], r.graph()
     r.cudaGraphAddChildGraphNode(child, None, 0, graph)
     outer = r.cudaGraphInstantiate(child, 0)[1]
     for call, argument in (
         (r.cudaGraphDestroy, graph),
-        (r.cudaGraphExecDestroy, made),
+        (r.cudaGraphExecDestroy, executable),
         (r.cudaGraphDestroy, clone),
         (r.cudaGraphDestroy, child),
         (r.cudaGraphExecDestroy, outer),
@@ -295,20 +297,20 @@ def user_objects(r: Recorder) -> None:
     graph, other = r.graph(), r.graph()
     r.cudaGraphRetainUserObject(graph, make(4), 1, move)
     r.cudaGraphRetainUserObject(other, make(5), 1, move)
-    made = r.cudaGraphInstantiate(graph, 0)[1]
+    executable = r.cudaGraphInstantiate(graph, 0)[1]
     r.cudaGraphDestroy(graph)
-    r.cudaGraphExecUpdate(made, other)
+    r.cudaGraphExecUpdate(executable, other)
     seen()
     r.cudaGraphDestroy(other)
     seen()
-    r.cudaGraphExecDestroy(made)
+    r.cudaGraphExecDestroy(executable)
     seen()
     inner, other, graph = r.graph(), r.graph(), r.graph()
     node = r.cudaGraphAddChildGraphNode(graph, None, 0, inner)[1]
-    made = r.cudaGraphInstantiate(graph, 0)[1]
+    executable = r.cudaGraphInstantiate(graph, 0)[1]
     r.cudaGraphRetainUserObject(other, make(6), 1, move)
-    r.cudaGraphExecChildGraphNodeSetParams(made, node, other)
+    r.cudaGraphExecChildGraphNodeSetParams(executable, node, other)
     r.cudaGraphDestroy(other)
     seen()
-    r.cudaGraphExecDestroy(made)
+    r.cudaGraphExecDestroy(executable)
     seen()

@@ -1,8 +1,10 @@
 """The software runtime against the real one: the same calls, compared one by one.
 
 Each script makes calls through a recorder, which writes down what they answer with addresses and
-identities replaced by names. On a machine with a GPU both runtimes must write the same.
+identities replaced by names.  On a machine with a GPU both runtimes must write the same.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType

@@ -24,8 +24,8 @@ ROOT = HERE.parents[1]
 
 
 @dataclass(frozen=True)
-class Done:
-    """A session that has ended."""
+class Outcome:
+    """What a session came to."""
 
     status: int
     output: str
@@ -41,7 +41,7 @@ class Done:
 
 
 def command(words: Sequence[str], *, limit_kib: int | None = None) -> list[str]:
-    """How to start a session, over the toy unless told; no process of it may use more than `limit_kib`."""
+    """How to start a session; over the toy, unless `words` say otherwise; no process may use more than `limit_kib`."""
     run = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "pytest.ini", "--rootdir=."]
     run += ["--import-mode=importlib", "--tb=short", *words]
     if not any(word.startswith("--impl") for word in words):
@@ -50,17 +50,17 @@ def command(words: Sequence[str], *, limit_kib: int | None = None) -> list[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "HOSTILE"))}
-    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "HOSTILE"))}
+    return {**inherited, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables}
 
 
-def _folder(made: Path, **files: str) -> Path:
+def _folder(folder: Path, **files: str) -> Path:
     """`files` in a folder of their own, under names that pytest knows and the project's own sessions must not meet."""
-    made.mkdir()
+    folder.mkdir()
     for name, source in {"conftest": "hostile/kit", "behaviours": "hostile/behaviours", **files}.items():
-        shutil.copy(HERE / f"{source}.py", made / f"{name}.py")
-    (made / "pytest.ini").write_text("[pytest]\naddopts = -ra\n", encoding="utf-8")
-    return made
+        shutil.copy(HERE / f"{source}.py", folder / f"{name}.py")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -ra\n", encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -80,9 +80,9 @@ def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _folder(tmp_path_factory.mktemp("toy") / "suite", toy="toy/toy", test_toy="toy/toy_suite")
 
 
-def session(folder: Path, record: Path, *words: str, limit_kib: int | None = None, **variables: str) -> Done:
+def session(folder: Path, record: Path, *words: str, limit_kib: int | None = None, **variables: str) -> Outcome:
     """Run one session to its end."""
-    done = subprocess.run(
+    process = subprocess.run(
         command([f"--record={record}", *words], limit_kib=limit_kib),
         cwd=folder,
         env=environment(**variables),
@@ -91,4 +91,4 @@ def session(folder: Path, record: Path, *words: str, limit_kib: int | None = Non
         timeout=300,
         check=False,
     )
-    return Done(done.returncode, done.stdout + done.stderr, record)
+    return Outcome(process.returncode, process.stdout + process.stderr, record)

@@ -34,10 +34,10 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "thread-left-running": ("fail", "teardown", "the thread 'stray' was left running"),
     "child-left-running": ("pass", "call", ""),
     "garbage-on-stdout": ("pass", "call", ""),
-    # The line to the parent is one of the places: it breaks, or falls silent.
+    # The connection to the controller is one of the places: it breaks, or falls silent.
     "garbage-everywhere": ("crash|timeout", "call", "ended"),
     "closed-descriptors": ("crash", "call", "ended"),
-    # The child has the line to the parent too, so that it does not break.
+    # The child holds the connection to the controller too, so that it does not break.
     "closed-beside-a-child": ("crash", "call", "ended"),
     "errors-100-mb": ("pass", "call", ""),
     "changed-folder": ("fail", "teardown", "the working directory was changed"),
@@ -56,8 +56,8 @@ def table() -> str:
     """The same for people, as it stands in ``docs/isolation.md``."""
     lines = ["| in its test the backend does | verdict | where | in the message |", "| --- | --- | --- | --- |"]
     for behaviour, (verdict, phase, words) in EXPECTED.items():
-        told = f"`{words}`" if words else ""
-        lines.append(f"| {behaviour} | {_either(verdict)} | {_either(phase)} | {told} |".replace("  ", " "))
+        quote = f"`{words}`" if words else ""
+        lines.append(f"| {behaviour} | {_either(verdict)} | {_either(phase)} | {quote} |".replace("  ", " "))
     return "\n".join(lines)
 
 

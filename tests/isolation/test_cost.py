@@ -20,10 +20,10 @@ IMPORT = "import conformance.adapters.reference as reference; reference.adapter(
 
 
 def _seconds(words: list[str], *statuses: int, **variables: str) -> float:
-    begun = time.monotonic()
-    done = subprocess.run(words, cwd=ROOT, env=environment(**variables), capture_output=True, timeout=120, check=False)
-    assert done.returncode in statuses, done.stdout.decode()
-    return time.monotonic() - begun
+    start = time.monotonic()
+    run = subprocess.run(words, cwd=ROOT, env=environment(**variables), capture_output=True, timeout=120, check=False)
+    assert run.returncode in statuses, run.stdout.decode()
+    return time.monotonic() - start
 
 
 def test_a_crash_costs_one_start_of_a_worker(hostile_folder: Path, tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_the_parent_keeps_next_to_nothing_of_a_test_that_passed(toy_folder: Path
     (folder / "test_toy.py").unlink()
     (folder / "test_many.py").write_text(MANY, encoding="utf-8")
     (folder / "looks.py").write_text(LOOKS, encoding="utf-8")
-    done = session(folder, tmp_path / "run.jsonl", "-p", "looks")
-    assert done.status == 0, done.output
+    outcome = session(folder, tmp_path / "run.jsonl", "-p", "looks")
+    assert outcome.status == 0, outcome.output
     before, after = map(int, (folder / "sizes.txt").read_text(encoding="utf-8").split())
     # pytest alone would keep some kilobytes of each.
     assert (after - before) / 1000 < 800, (before, after)

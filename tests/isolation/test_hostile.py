@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolation.conftest import ROOT, Done, session
+from tests.isolation.conftest import ROOT, Outcome, session
 from tests.isolation.expected import EXPECTED, table
 
 BACKEND = "--impl=backend.py:adapter"
@@ -16,13 +16,13 @@ LIMIT_KIB = 1_500_000
 
 
 @pytest.fixture(scope="module")
-def clean(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+def clean(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """The suite over the same backend when it behaves."""
     return session(hostile_folder, tmp_path_factory.mktemp("clean") / "run.jsonl", BACKEND)
 
 
 @pytest.fixture(scope="module")
-def hostile(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+def hostile(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """The suite over the backend that misbehaves in every second test; while some workers hang, others start."""
     record = tmp_path_factory.mktemp("bad") / "run.jsonl"
     return session(hostile_folder, record, BACKEND, "-n4", "--test-timeout=5", limit_kib=LIMIT_KIB, HOSTILE="1")
@@ -32,13 +32,13 @@ def _name(test: str) -> str:
     return re.sub(r".*\[(.*)\]", r"\1", test)
 
 
-def test_a_clean_run_passes(clean: Done) -> None:
+def test_a_clean_run_passes(clean: Outcome) -> None:
     assert clean.status == 0, clean.output
     assert set(clean.verdicts.values()) == {"pass"}
 
 
 @pytest.mark.parametrize("behaviour", EXPECTED)
-def test_a_behaviour_is_charged_to_its_test(hostile: Done, behaviour: str) -> None:
+def test_a_behaviour_is_charged_to_its_test(hostile: Outcome, behaviour: str) -> None:
     verdict, phase, words = EXPECTED[behaviour]
     (result,) = (result for result in hostile.record.results if result.test.endswith(f"::test_it[{behaviour}]"))
     assert result.verdict.value in verdict.split("|"), result.message
@@ -47,7 +47,7 @@ def test_a_behaviour_is_charged_to_its_test(hostile: Done, behaviour: str) -> No
     assert (result.ending is not None) == (result.verdict.value in {"crash", "timeout"})
 
 
-def test_every_other_test_is_as_in_a_clean_run(hostile: Done, clean: Done) -> None:
+def test_every_other_test_is_as_in_a_clean_run(hostile: Outcome, clean: Outcome) -> None:
     bad = {*EXPECTED, "abort"}
     assert set(hostile.verdicts) == set(clean.verdicts)
     assert {test: verdict for test, verdict in hostile.verdicts.items() if _name(test) not in bad} == {
@@ -57,12 +57,12 @@ def test_every_other_test_is_as_in_a_clean_run(hostile: Done, clean: Done) -> No
     assert hostile.status == 1
 
 
-def test_a_crash_among_destructive_tests_is_one_crash(hostile: Done) -> None:
+def test_a_crash_among_destructive_tests_is_one_crash(hostile: Outcome) -> None:
     last = [(_name(result.test), result.verdict.value) for result in hostile.record.results[-3:]]
     assert last == [("calm-1", "pass"), ("abort", "crash"), ("calm-2", "pass")]
 
 
-def test_a_lost_process_leaves_a_script(hostile: Done) -> None:
+def test_a_lost_process_leaves_a_script(hostile: Outcome) -> None:
     lost = [result for result in hostile.record.results if result.verdict.value in {"crash", "timeout"}]
     assert lost
     for result in lost:
@@ -71,7 +71,7 @@ def test_a_lost_process_leaves_a_script(hostile: Done) -> None:
         assert result.message.partition("\n")[0] in result.reproducer
 
 
-def test_a_crash_says_how_where_and_after_which_calls(hostile: Done) -> None:
+def test_a_crash_says_how_where_and_after_which_calls(hostile: Outcome) -> None:
     (result,) = (result for result in hostile.record.results if result.test.endswith("[segmentation-fault]"))
     assert result.ending is not None
     assert result.ending["signal"] == "SIGSEGV"
@@ -87,14 +87,14 @@ def test_a_crash_says_how_where_and_after_which_calls(hostile: Done) -> None:
     assert result.command.endswith("'test_behaviour.py::test_it[hostile-segmentation-fault]'")
 
 
-def test_a_hang_in_c_shows_its_stacks(hostile: Done) -> None:
+def test_a_hang_in_c_shows_its_stacks(hostile: Outcome) -> None:
     (result,) = (result for result in hostile.record.results if result.test.endswith("[hang-in-c-with-lock]"))
     assert result.ending is not None
     assert "in replay" in result.ending["stacks"]
     assert "in test_it" in result.ending["stacks"]
 
 
-def test_output_is_kept_in_bounds(hostile: Done) -> None:
+def test_output_is_kept_in_bounds(hostile: Outcome) -> None:
     assert hostile.path.stat().st_size < 2 << 20
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolation.conftest import Done, environment, session
+from tests.isolation.conftest import Outcome, environment, session
 
 WORDS = ("--test-timeout=3", "-k", "test_it and not calm-3")
 
@@ -32,23 +32,23 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def local(toy_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+def local(toy_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """The same session with a local worker."""
     return session(toy_folder, tmp_path_factory.mktemp("local") / "run.jsonl", *WORDS, HOSTILE="1")
 
 
 @pytest.mark.parametrize("kind", ["socket", "python"])
-def test_the_results_are_the_same(toy_folder: Path, tmp_path: Path, server: str, local: Done, kind: str) -> None:
+def test_the_results_are_the_same(toy_folder: Path, tmp_path: Path, server: str, local: Outcome, kind: str) -> None:
     gateway = f"socket={server}" if kind == "socket" else f"popen//python={sys.executable}"
     there = f"//env:HOSTILE=1//env:PYTHONPATH={environment()['PYTHONPATH']}"
     remote = session(toy_folder, tmp_path / "remote.jsonl", *WORDS, "--tx", gateway + there)
     assert remote.status == local.status == 1, remote.output
-    told = [
-        {result.test: (result.verdict, result.phase, result.message) for result in done.record.results}
-        for done in (local, remote)
+    results = [
+        {result.test: (result.verdict, result.phase, result.message) for result in outcome.record.results}
+        for outcome in (local, remote)
     ]
-    assert told[0] == told[1]
-    assert sorted(verdict.value for verdict, _, _ in told[0].values()) == ["crash", "pass", "pass", "timeout"]
+    assert results[0] == results[1]
+    assert sorted(verdict.value for verdict, _, _ in results[0].values()) == ["crash", "pass", "pass", "timeout"]
     ending = next(result.ending for result in remote.record.results if result.ending is not None)
     assert ending["signal"] == "SIGSEGV"
     assert "in replay" in ending["stacks"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from conformance.records.record import Record, read_unfinished
-from tests.isolation.conftest import Done, command, environment, session
+from tests.isolation.conftest import Outcome, command, environment, session
 
 KILLS = 20
 #: Of these, in the last moments of a run, which take about so many seconds.
@@ -41,16 +41,16 @@ def test_it(impl, number):
 @pytest.fixture(scope="module")
 def folder(toy_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A suite that takes long enough to be killed in."""
-    made = tmp_path_factory.mktemp("slow") / "suite"
-    shutil.copytree(toy_folder, made)
-    (made / "test_toy.py").unlink()
-    (made / "test_slow.py").write_text(SLOW, encoding="utf-8")
-    return made
+    suite = tmp_path_factory.mktemp("slow") / "suite"
+    shutil.copytree(toy_folder, suite)
+    (suite / "test_toy.py").unlink()
+    (suite / "test_slow.py").write_text(SLOW, encoding="utf-8")
+    return suite
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """A run that nobody disturbed."""
+def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """A run without a disturbance."""
     return session(folder, tmp_path_factory.mktemp("whole") / "run.jsonl")
 
 
@@ -91,7 +91,7 @@ class Moment:
         return parent.poll() is None
 
 
-def _kill_and_resume(folder: Path, path: Path, moment: Moment) -> tuple[int, Done]:
+def _kill_and_resume(folder: Path, path: Path, moment: Moment) -> tuple[int, Outcome]:
     """Kill a run's parent at `moment`: how many results it had then, and the run that went on with it to its end."""
     parent = _start(folder, f"--record={path}")
     alive = moment.of(parent, path)
@@ -107,17 +107,17 @@ def _kill_and_resume(folder: Path, path: Path, moment: Moment) -> tuple[int, Don
     return len(before), resumed
 
 
-def test_a_run_that_is_killed_at_any_moment_can_be_gone_on_with(folder: Path, whole: Done, tmp_path: Path) -> None:
-    drawn = random.Random(20)
+def test_a_run_that_is_killed_at_any_moment_can_be_gone_on_with(folder: Path, whole: Outcome, tmp_path: Path) -> None:
+    generator = random.Random(20)
     with ThreadPoolExecutor(2) as two:
-        begun = time.monotonic()
+        start = time.monotonic()
         list(two.map(lambda name: session(folder, tmp_path / name), ("one.jsonl", "other.jsonl")))
-        took = time.monotonic() - begun
+        duration = time.monotonic() - start
         # One in each part of the time that a run takes; and a few after the last result, in the moments in which the
         # worker ends, the footer is written and the summary shown.
         early = KILLS - LATE
-        moments = [Moment((number + drawn.random()) / early * took) for number in range(early)]
-        moments += [Moment(drawn.uniform(0, END_S), late=True) for _ in range(LATE)]
+        moments = [Moment((number + generator.random()) / early * duration) for number in range(early)]
+        moments += [Moment(generator.uniform(0, END_S), late=True) for _ in range(LATE)]
         paths = [tmp_path / f"{number}.jsonl" for number in range(KILLS)]
         runs = list(two.map(lambda path, moment: _kill_and_resume(folder, path, moment), paths, moments))
     for _, resumed in runs:
@@ -160,7 +160,7 @@ def _lives(pid: int) -> bool:
     return state != "Z"
 
 
-def test_an_interrupted_run_says_so_and_can_be_gone_on_with(folder: Path, whole: Done, tmp_path: Path) -> None:
+def test_an_interrupted_run_says_so_and_can_be_gone_on_with(folder: Path, whole: Outcome, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     parent = _start(folder, f"--record={path}")
     until = time.monotonic() + 20
@@ -168,37 +168,37 @@ def test_an_interrupted_run_says_so_and_can_be_gone_on_with(folder: Path, whole:
         time.sleep(0.02)
     os.kill(parent.pid, signal.SIGINT)
     assert parent.wait(20) == 2
-    footer = Done(2, "", path).record.footer
+    footer = Outcome(2, "", path).record.footer
     assert footer is not None
     assert (footer.complete, footer.exit_status) == (False, 2)
     _same(session(folder, path, f"--resume={path}").record, whole.record)
 
 
 @pytest.mark.parametrize("isolated", [True, False])
-def test_the_one_in_flight_runs_again(folder: Path, whole: Done, tmp_path: Path, isolated: bool) -> None:
+def test_the_one_in_flight_runs_again(folder: Path, whole: Outcome, tmp_path: Path, isolated: bool) -> None:
     lines = whole.path.read_bytes().splitlines(keepends=True)
     path = tmp_path / "run.jsonl"
     # The header, ten tests, one that was started, and a line that was cut off.
     path.write_bytes(b"".join(lines[:22]) + lines[22][:9])
-    done = session(folder, path, f"--resume={path}", "--isolate" if isolated else "--no-isolate")
-    assert list(done.record.started).count(done.record.started[10]) == 2
-    _same(done.record, whole.record)
+    outcome = session(folder, path, f"--resume={path}", "--isolate" if isolated else "--no-isolate")
+    assert list(outcome.record.started).count(outcome.record.started[10]) == 2
+    _same(outcome.record, whole.record)
 
 
-def test_a_complete_run_has_nothing_left_to_run(folder: Path, whole: Done, tmp_path: Path) -> None:
+def test_a_complete_run_has_nothing_left_to_run(folder: Path, whole: Outcome, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     shutil.copy(whole.path, path)
-    done = session(folder, path, f"--resume={path}")
-    assert done.status == 1
-    assert len(done.record.started) == len(whole.record.started)
-    _same(done.record, whole.record)
+    outcome = session(folder, path, f"--resume={path}")
+    assert outcome.status == 1
+    assert len(outcome.record.started) == len(whole.record.started)
+    _same(outcome.record, whole.record)
 
 
-def test_the_record_of_another_run_is_refused(folder: Path, whole: Done, tmp_path: Path) -> None:
+def test_the_record_of_another_run_is_refused(folder: Path, whole: Outcome, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     shutil.copy(whole.path, path)
     content = path.read_bytes()
-    done = session(folder, path, f"--resume={path}", "--revision=2.14", "-k", "test_it[")
-    assert done.status == 4
-    assert "the record is of another run: another revision: '2.13' and '2.14'" in done.output
+    outcome = session(folder, path, f"--resume={path}", "--revision=2.14", "-k", "test_it[")
+    assert outcome.status == 4
+    assert "the record is of another run: another revision: '2.13' and '2.14'" in outcome.output
     assert path.read_bytes() == content

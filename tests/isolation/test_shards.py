@@ -21,7 +21,6 @@ from conformance.records.shards import Shard, home_of
 from conformance.records.subject import Subject
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Area, Registry, Requirement
-from conformance.session.cases import Selection
 from tests.isolation.conftest import session
 
 REGISTRY = Registry([Area("area", "An area", (Requirement("area.one", "area", "must", "One.", ("a page",), "2.8"),))])
@@ -32,7 +31,7 @@ TESTS = [f"suites/area/test_{number % 7}.py::test_it[{number}]" for number in ra
 def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = SUBJECT, *, end: bool = True) -> Path:
     run = Run(subject, REGISTRY, path)
     options: dict[str, Any] = {} if shard is None else {"shard": shard}
-    run.begin(dict.fromkeys(tests, ("area.one",)), Selection(), options, "2026-01-01T00:00:00+00:00")
+    run.begin(dict.fromkeys(tests, ("area.one",)), options, "2026-01-01T00:00:00+00:00")
     for number, test in enumerate(tests):
         run.started(test)
         verdict = Verdict.FAIL if number % 10 == 9 else Verdict.PASS
@@ -174,7 +173,7 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
     tests = [f"suites/area/test_{number % 97}.py::test_it[{number}]" for number in range(100_000)]
     planned = dict.fromkeys(tests, ("area.one",))
     run = Run(SUBJECT, REGISTRY, tmp_path / "run.jsonl")
-    run.begin(planned, Selection(), {}, "2026-01-01T00:00:00+00:00")
+    run.begin(planned, {}, "2026-01-01T00:00:00+00:00")
     sizes = []
     for number, test in enumerate(tests):
         run.started(test)

@@ -1,4 +1,4 @@
-"""How a session uses its workers: what they may be given, how they start, and what the parent leaves to them."""
+"""How a session uses its workers: what they may be given, how they start, and what only they do."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ def test_destructive_tests_run_alone_and_last_in_a_worker_that_nothing_has_harme
     toy_folder: Path, tmp_path: Path, workers: int
 ) -> None:
     only = "calm or abort"
-    done = session(toy_folder, tmp_path / "run.jsonl", f"-n{workers}", "-k", only, HOSTILE="1")
-    results = done.record.results
+    outcome = session(toy_folder, tmp_path / "run.jsonl", f"-n{workers}", "-k", only, HOSTILE="1")
+    results = outcome.record.results
     deadly = [result for result in results if "test_deadly" in result.test]
     assert list(results[-4:]) == deadly
     assert [result.verdict.value for result in deadly] == ["pass", "crash", "pass", "pass"]
-    ran = [result.observations for result in results if result.verdict.value == "pass"]
-    processes = [seen["process"] for seen in ran]
+    observations = [result.observations for result in results if result.verdict.value == "pass"]
+    processes = [entry["process"] for entry in observations]
     # The crash ended the first one's worker; what passed hands its worker on.
     first, third, fourth = processes[-3:]
     assert first != third == fourth
     assert not set(processes[-3:]) & set(processes[:-3])
     # Nothing ran while one of them did.
-    times = sorted(tuple(seen["time"]) for seen in ran[-3:])
+    times = sorted(tuple(entry["time"]) for entry in observations[-3:])
     assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(times))
-    assert max(seen["time"][1] for seen in ran[:-3]) <= times[0][0]
+    assert max(entry["time"][1] for entry in observations[:-3]) <= times[0][0]
 
 
 def test_an_ordinary_worker_is_used_again(toy_folder: Path, tmp_path: Path) -> None:
-    done = session(toy_folder, tmp_path / "run.jsonl", "-k", "test_it")
-    assert done.status == 0, done.output
-    assert len({result.observations["process"] for result in done.record.results}) == 1
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "-k", "test_it")
+    assert outcome.status == 0, outcome.output
+    assert len({result.observations["process"] for result in outcome.record.results}) == 1
 
 
 def test_a_process_for_each_test(toy_folder: Path, tmp_path: Path) -> None:
-    done = session(toy_folder, tmp_path / "run.jsonl", "--isolate=test", "-k", "test_it and not hang")
-    assert done.status == 0, done.output
-    assert len({result.observations["process"] for result in done.record.results}) == 4
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "--isolate=test", "-k", "test_it and not hang")
+    assert outcome.status == 0, outcome.output
+    assert len({result.observations["process"] for result in outcome.record.results}) == 4
 
 
 @pytest.mark.parametrize(
@@ -55,22 +55,22 @@ def test_a_process_for_each_test(toy_folder: Path, tmp_path: Path) -> None:
 )
 def test_a_worker_that_cannot_start_ends_the_run(toy_folder: Path, tmp_path: Path, start: str, words: str) -> None:
     limit = "--start-timeout=1" if start == "hang" else "--start-timeout=30"
-    done = session(toy_folder, tmp_path / "run.jsonl", limit, HOSTILE_START=start)
-    assert done.status == 3
-    assert "STOPPED: a worker could not be started 3 times in a row" in done.output
-    assert words in done.output
-    footer = done.record.footer
+    outcome = session(toy_folder, tmp_path / "run.jsonl", limit, HOSTILE_START=start)
+    assert outcome.status == 3
+    assert "STOPPED: a worker could not be started 3 times in a row" in outcome.output
+    assert words in outcome.output
+    footer = outcome.record.footer
     assert footer is not None
     assert footer.stopped is not None
     assert words in footer.stopped
     assert (footer.verdict, footer.complete) == ("error", False)
-    assert done.record.assessment.verdict.value == "error"
+    assert outcome.record.assessment.verdict.value == "error"
 
 
 def test_a_refusal_in_a_worker_is_the_sessions(toy_folder: Path, tmp_path: Path) -> None:
-    done = session(toy_folder, tmp_path / "run.jsonl", "--impl=toy.py:Nothing")
-    assert done.status == 4
-    assert "ERROR: conformance: --impl=toy.py:Nothing: toy.py has no attribute 'Nothing'" in done.output
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "--impl=toy.py:Nothing")
+    assert outcome.status == 4
+    assert "ERROR: conformance: --impl=toy.py:Nothing: toy.py has no attribute 'Nothing'" in outcome.output
 
 
 def test_the_parent_imports_no_backend_and_no_torch(hostile_folder: Path, tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_the_parent_imports_no_backend_and_no_torch(hostile_folder: Path, tmp_pa
         encoding="utf-8",
     )
     words = ("--impl=backend.py:adapter", "-p", "looks", "-k", "calm-after-kill")
-    done = session(hostile_folder, tmp_path / "run.jsonl", *words)
-    assert done.status == 0, done.output
+    outcome = session(hostile_folder, tmp_path / "run.jsonl", *words)
+    assert outcome.status == 0, outcome.output
     assert (hostile_folder / "imported.txt").read_text(encoding="utf-8").splitlines() == [
         "worker ['reference_impl', 'torch']",
         "parent []",
@@ -92,16 +92,16 @@ def test_the_parent_imports_no_backend_and_no_torch(hostile_folder: Path, tmp_pa
 
 
 def test_the_debugger_needs_this_process(toy_folder: Path, tmp_path: Path) -> None:
-    done = session(toy_folder, tmp_path / "run.jsonl", "--pdb")
-    assert done.status == 4
-    assert "--pdb needs the tests in this process: add --no-isolate" in done.output
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "--pdb")
+    assert outcome.status == 4
+    assert "--pdb needs the tests in this process: add --no-isolate" in outcome.output
 
 
 def test_stopping_at_the_first_failure(toy_folder: Path, tmp_path: Path) -> None:
-    done = session(toy_folder, tmp_path / "run.jsonl", "-x", HOSTILE="1")
-    assert done.verdicts == {
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "-x", HOSTILE="1")
+    assert outcome.verdicts == {
         "test_toy.py::test_it[calm-1]": "pass",
         "test_toy.py::test_it[segmentation-fault]": "crash",
     }
-    assert not done.record.complete
-    assert done.status == 1
+    assert not outcome.record.complete
+    assert outcome.status == 1

@@ -1,5 +1,7 @@
 """What the tests of the caching allocator share."""
 
+from __future__ import annotations
+
 import ctypes
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +32,7 @@ def current(allocator: CachingAllocator) -> dict[str, int]:
 
 
 class Streams:
-    """Streams whose work is done when told so."""
+    """Streams whose work is done when a test says so."""
 
     def __init__(self) -> None:
         self.done: set[int] = set()

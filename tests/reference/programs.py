@@ -159,7 +159,7 @@ def _(x: torch.Tensor, shift: float) -> torch.Tensor:
 
 
 @torch.library.custom_op("reference_tests::accumulate", mutates_args={"total"})
-def accumulate(total: torch.Tensor, x: torch.Tensor) -> torch.Tensor:  # no fake kernel: told by a trial
+def accumulate(total: torch.Tensor, x: torch.Tensor) -> torch.Tensor:  # no fake kernel: described by a trial
     total += x
     return total.sum(0) + x[0]
 

@@ -1,5 +1,7 @@
 """What the tests of the software runtime share: short names for its calls, and kernels that write a log."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,12 +68,12 @@ def status(stream: Any) -> Any:
 
 
 def launch(stream: Any, log: list[Any], entry: Any, serial: Hashable | None = None) -> None:
-    """Give ``stream`` a kernel that appends ``entry`` to ``log``."""
+    """Give `stream` a kernel that appends `entry` to `log`."""
     ok(rt.launchKernel(Work(lambda: log.append(entry), f"log {entry}", serial=serial), stream))
 
 
 def after(earlier: Any, later: Any) -> None:
-    """Let ``later`` wait for what ``earlier`` has to do until now."""
+    """Let `later` wait for what `earlier` has to do until now."""
     mark = event()
     ok(rt.cudaEventRecord(mark, earlier))
     ok(rt.cudaStreamWaitEvent(later, mark, 0))
@@ -79,7 +81,7 @@ def after(earlier: Any, later: Any) -> None:
 
 @contextmanager
 def capturing(stream: Any, mode: Any = RELAXED) -> Iterator[list[Any]]:
-    """Capture what the block does on ``stream``; the list gets the template."""
+    """Capture what the block does on `stream`; the list gets the template."""
     templates: list[Any] = []
     begin(stream, mode)
     yield templates
@@ -121,7 +123,7 @@ def memset(template: Any, params: Any, *waits: Any) -> Any:
 
 
 def in_thread(work: Callable[[], T]) -> T:
-    """Run ``work`` in a thread of its own and hand back its result."""
+    """Run `work` in a thread of its own and hand back its result."""
     results: list[T] = []
     thread = threading.Thread(target=lambda: results.append(work()))
     thread.start()

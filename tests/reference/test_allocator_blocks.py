@@ -1,5 +1,7 @@
 """The caching allocator: sizes, splitting, reuse, poison, and frees that wait for streams."""
 
+from __future__ import annotations
+
 import ctypes
 import random
 

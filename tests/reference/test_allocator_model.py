@@ -1,5 +1,7 @@
 """The caching allocator against a naive model."""
 
+from __future__ import annotations
+
 import ctypes
 import itertools
 

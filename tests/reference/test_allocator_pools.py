@@ -1,5 +1,7 @@
 """The caching allocator: pools, who keeps them, and the ranges that they cover."""
 
+from __future__ import annotations
+
 import threading
 
 import pytest

@@ -1,5 +1,7 @@
 """The caching allocator: statistics, snapshots, limits and observers."""
 
+from __future__ import annotations
+
 import pytest
 import torch
 

@@ -1,5 +1,7 @@
 """The caching allocator under tensors: storages, threads and finalizers."""
 
+from __future__ import annotations
+
 import gc
 import math
 import random

@@ -1,5 +1,7 @@
 """Which calls a capture takes, refuses and breaks on, and how it ends."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

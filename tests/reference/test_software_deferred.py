@@ -1,5 +1,7 @@
 """Deferred work runs late and interleaved, and always as streams, events and edges say."""
 
+from __future__ import annotations
+
 import ctypes
 from itertools import pairwise
 from typing import Any

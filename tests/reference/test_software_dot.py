@@ -1,5 +1,7 @@
 """Templates written as dot files."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Executables: frozen copies, launched in orders that the edges allow, changed through their own calls."""
 
+from __future__ import annotations
+
 import ctypes
 import itertools
 import threading
@@ -35,7 +37,7 @@ def template() -> Any:
 
 
 def forked(log: list[Any], width: int = 4, depth: int = 3) -> Any:
-    """A template of ``width`` independent chains between a first and a last node."""
+    """A template of `width` independent chains between a first and a last node."""
     main = stream()
     sides = [stream() for _ in range(width)]
     with capturing(main) as templates:

@@ -1,5 +1,7 @@
 """Streams that enter a capture through events, and leave it with all their work joined."""
 
+from __future__ import annotations
+
 import pytest
 
 import reference_impl.runtime as rt

@@ -1,5 +1,7 @@
 """Handles: integers of their own for every object, and an error code for any other integer."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from typing import Any

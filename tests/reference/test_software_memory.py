@@ -1,4 +1,6 @@
-"""Memory operations act on real memory, and never on memory that the model was not told of."""
+"""Memory operations act on real memory, and never on memory that was not registered."""
+
+from __future__ import annotations
 
 import ctypes
 from typing import Any

@@ -1,5 +1,7 @@
 """Templates: nodes, edges, editing, clones and child graphs."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """Which thread's capture prohibits what to whom."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

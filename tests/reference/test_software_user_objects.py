@@ -1,5 +1,7 @@
 """User objects: alive while the user, a template, an executable or a launch refers to them."""
 
+from __future__ import annotations
+
 import ctypes
 from typing import Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_impl import CUDAGraph, graph_pool_handle
-from reference_impl.devices.protocol import PoolId
+from reference_impl.pool_ids import PoolId
 
 
 class NewTokenAtEveryCall(CUDAGraph):

@@ -35,11 +35,12 @@ from tools.mutants.results import Outcome, Result
 #: Whose tests to try, one after the other, while nothing has killed a mutant.
 _FACES = {
     "reference_impl/xpu.py": ("reference.xpu",),
-    "reference_impl/accelerator.py": ("reference.accelerator",),
+    "reference_impl/graphs/xpu_graph.py": ("reference.xpu",),
+    "reference_impl/graphs/accelerator_graph.py": ("reference.accelerator",),
 }
 _CLASS = ("reference", "reference.asynchronous", "reference.xpu", "reference.accelerator")
 _DEVICE = ("reference", "reference.asynchronous")
-_DEVICE_MODULES = ("software", "allocator", "recorder", "operators", "modes", "chosen_device")
+_DEVICE_MODULES = ("runtime", "allocator", "devices/software", "devices/operators", "devices/mode", "devices/chosen")
 
 #: So many tests of different areas, and so many that killed others, come before the rest.
 _SPREAD = 12

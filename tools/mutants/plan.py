@@ -118,10 +118,11 @@ def digest(source: str) -> str:
 def reference_modules(root: Path = ROOT) -> list[str]:
     """The files of the reference that the suites are to hold to account, and no GPU is needed for."""
     package = root / "reference_impl"
-    files = [*package.glob("*.py"), *(package / "software").glob("*.py"), *(package / "allocator").glob("*.py")]
+    rooms = [package, *(package / room for room in ("graphs", "runtime", "devices", "devices/software", "allocator"))]
+    files = [file.relative_to(root).as_posix() for room in rooms for file in room.glob("*.py")]
     # Entry points, the boundary's declaration, and what drives a GPU.
-    without = {"__init__.py", "cuda_device.py", "device.py"}
-    return sorted(file.relative_to(root).as_posix() for file in files if file.name not in without)
+    without = ("/__init__.py", "/devices/cuda.py", "/devices/protocol.py")
+    return sorted(file for file in files if not file.endswith(without))
 
 
 def check_part(text: str) -> tuple[int, int]:

@@ -1,1 +1,3 @@
 """The software device: CPU tensors whose operators a capture records."""
+
+from __future__ import annotations

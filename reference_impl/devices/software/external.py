@@ -7,12 +7,11 @@ touched it.
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-POISON_BYTE = 0xFF
+from reference_impl.allocator.storage import alias as storage_at
+from reference_impl.poison import POISON
 
 
 class ExternalMemory:
@@ -26,14 +25,14 @@ class ExternalMemory:
         self.address = storage.data_ptr()
         self.nbytes = storage.nbytes()
         self._watched = StorageWeakRef(storage)
-        self._view = bytes_at(self.address, self.nbytes)
+        self._view = storage_at(self.address, self.nbytes)
         self._aliases: list[torch.Tensor] = []
-        self._held: torch.UntypedStorage | None = None
+        self._literal: torch.UntypedStorage | None = None
         self._poison: torch.UntypedStorage | None = None
 
     def hold(self, storage: torch.UntypedStorage) -> None:
         """Keep the storage alive: it holds a literal of the program, not an input."""
-        self._held = storage
+        self._literal = storage
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same bytes that keeps nothing of the user's alive."""
@@ -51,24 +50,18 @@ class ExternalMemory:
         if self._poison is not None:
             return self._poison
         storage = self._upgrade()
-        return self._bury() if storage is None else storage
+        return self._retire() if storage is None else storage
 
     def _upgrade(self) -> torch.UntypedStorage | None:
         storage: torch.UntypedStorage | None = torch.UntypedStorage._new_with_weak_ptr(self._watched.cdata)
         # A storage that was resized lives on elsewhere: the bytes at the captured address are gone.
         return storage if storage is not None and storage.data_ptr() == self.address else None
 
-    def _bury(self) -> torch.UntypedStorage:
-        self._poison = torch.full((self.nbytes,), POISON_BYTE, dtype=torch.uint8).untyped_storage()
+    def _retire(self) -> torch.UntypedStorage:
+        self._poison = torch.full((self.nbytes,), POISON, dtype=torch.uint8).untyped_storage()
         for alias in self._aliases:
             alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())
         return self._poison
-
-
-def bytes_at(address: int, nbytes: int) -> torch.UntypedStorage:
-    """A storage over memory that it does not own."""
-    made = torch._C._construct_storage_from_data_pointer(address, torch.device("cpu"), nbytes)
-    return cast("torch.UntypedStorage", made)  # torch's stubs name its legacy class
 
 
 def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | None = None) -> torch.Tensor:
@@ -79,16 +72,12 @@ def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | No
         storage: memory that holds the tensor's bytes.
         base: address at which the tensor's own storage begins, where `storage` begins earlier.
     """
+    if torch.is_inference_mode_enabled():  # hardly ever, and leaving it takes longer than the rest
+        with torch.inference_mode(False):
+            return alias_of(tensor, storage, base)
     offset = tensor.storage_offset()
     if base is not None:
         offset += (base - storage.data_ptr()) // tensor.element_size()
-    if not torch.is_inference_mode_enabled():  # nearly always, and entering a mode takes longer than the rest
-        return _laid_out(tensor, storage, offset)
-    with torch.inference_mode(False):
-        return _laid_out(tensor, storage, offset)
-
-
-def _laid_out(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: int | torch.SymInt) -> torch.Tensor:
     alias: torch.Tensor = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())
     if tensor.is_conj():
         alias = alias.conj()

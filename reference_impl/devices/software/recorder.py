@@ -2,68 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators
-from reference_impl.devices.software.external import ExternalMemory, alias_of
-
-
-@dataclasses.dataclass(frozen=True)
-class OperatorKernel:
-    """A kernel of the software device: one operator on fixed addresses.
-
-    Attributes:
-        name: the operator's name, which stands for the kernel's.
-        memory: what the operator reaches: segments of the allocator, storages of the user's.
-        serial: equal for operators that draw from the same generator; such nodes keep their order.
-        run: performs the operator.
-    """
-
-    name: str
-    memory: Sequence[Memory]
-    serial: Hashable | None
-    run: Callable[[], Any]
-
-
-class Memory(Protocol):
-    """Memory that a kernel reaches."""
-
-    def acquire(self) -> object:
-        """What a launch holds while it runs; raises if there is nothing left to reach."""
-
-
-class Segment(Memory, Protocol):
-    """Memory that the allocator owns, with a storage over all of it."""
-
-    view: torch.UntypedStorage
-
-
-class Sink(Protocol):
-    """Where the work of a thread's operators goes: a capture, or the streams of a session.  A `Device` supplies it."""
-
-    def empty(self, nbytes: int) -> torch.UntypedStorage:
-        """New memory for the current stream."""
-
-    def segment(self, address: int) -> Segment | None:
-        """The allocator's segment that holds `address`, or ``None`` for memory that the allocator does not own."""
-
-    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
-        """The watched form of a storage from outside, the same object each time."""
-
-    def keep(self, storage: torch.UntypedStorage) -> None:
-        """Hold a literal's storage as long as the kernels that use it."""
-
-    def launch(self, kernel: OperatorKernel) -> None:
-        """Give a kernel to the current stream, or to its capture."""
-
-    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the host gets from an operator that brings values to it; raises where there are none."""
+from reference_impl.devices.software.external import alias_of
+from reference_impl.devices.software.kernels import OperatorKernel
+from reference_impl.devices.software.sinks import Sink
+from reference_impl.runtime import Memory
 
 
 class Recorder(TorchDispatchMode):
@@ -101,7 +51,7 @@ def _concerns_device(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, 
     device = operators.argument(func, args, kwargs, "device")
     if device is not None and torch.device(device).type != "cpu":
         return False
-    return all(tensor.device.type == "cpu" for tensor in operators.tensors_of(args, kwargs))
+    return {tensor.device.type for tensor in operators.tensors_in((*args, *kwargs.values()))} <= {"cpu"}
 
 
 def record(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -133,37 +83,35 @@ class _Recording:
         self._memory: dict[int, Memory] = {}
 
     def result(self) -> Any:
-        described, stand_ins = operators.describe_outputs(self._func, self._args, self._kwargs)
-        self._fit_written_tensors(stand_ins)
-        given = {id(stand_ins[id(t)]): t for t in operators.tensors_of(self._args, self._kwargs)}
-        result, outputs = self._allocate(described, given)
+        described = operators.describe_outputs(self._func, self._args, self._kwargs)
+        if operators.written_arguments(self._func):
+            self._fit_written_tensors(described)
+        result, outputs = self._allocate(described)
         self._launch(outputs)
         return result
 
-    def _fit_written_tensors(self, stand_ins: dict[int, torch.Tensor]) -> None:
+    def _fit_written_tensors(self, described: operators.Description) -> None:
         """Give an ``out=`` tensor of the wrong shape memory for the right one, as the operator itself would."""
         for tensor in operators.written_tensors(self._func, self._args, self._kwargs):
-            shape = stand_ins[id(tensor)].shape
+            shape = described.stand_ins[id(tensor)].shape
             if tensor.shape != shape:
                 resize(self._sink, tensor, shape)
 
-    def _allocate(self, described: Any, given: dict[int, torch.Tensor]) -> tuple[Any, list[torch.Tensor]]:
+    def _allocate(self, described: operators.Description) -> tuple[Any, list[torch.Tensor]]:
         """The real result for a described one, and the tensors in it that are new memory."""
         new: dict[int, torch.Tensor] = {}
         storages: dict[int, torch.UntypedStorage] = {}
 
-        def real(leaf: Any) -> Any:
-            if not isinstance(leaf, torch.Tensor):
-                return leaf
-            if id(leaf) in given:
-                return given[id(leaf)]
-            if id(leaf) not in new:
-                new[id(leaf)] = self._empty_like(leaf, storages)
-            return new[id(leaf)]
+        def real(tensor: torch.Tensor) -> torch.Tensor:
+            if id(tensor) in described.arguments:
+                return described.arguments[id(tensor)]
+            if id(tensor) not in new:
+                new[id(tensor)] = self._empty_like(tensor, storages)
+            return new[id(tensor)]
 
-        result = operators.mapped(real, described)
-        fresh = operators.fresh_tensors(operators.fresh_results(self._func), described)
-        return result, [new[id(leaf)] for leaf in fresh]
+        result = operators.mapped(real, described.result)
+        fresh = operators.fresh_tensors(operators.fresh_results(self._func), described.result)
+        return result, [new[id(tensor)] for tensor in fresh]
 
     def _empty_like(self, described: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> torch.Tensor:
         storage = described.untyped_storage()
@@ -172,19 +120,15 @@ class _Recording:
         return alias_of(described, storages[storage._cdata])
 
     def _launch(self, outputs: list[torch.Tensor]) -> None:
-        args = operators.mapped(self._held, self._args)
-        kwargs = {name: operators.mapped(self._held, value) for name, value in self._kwargs.items()}
+        args = operators.mapped(self._alias, self._args)
+        kwargs = {name: operators.mapped(self._alias, value) for name, value in self._kwargs.items()}
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
-        self._sink.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), self._serial(), run))
+        serial = self._serial() if operators.is_random(self._func) else None
+        self._sink.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), serial, run))
 
-    def _serial(self) -> Hashable | None:
-        if not operators.is_random(self._func):
-            return None
+    def _serial(self) -> Hashable:
         generator = operators.argument(self._func, self._args, self._kwargs, "generator")
         return ("generator", None if generator is None else id(generator))
-
-    def _held(self, leaf: Any) -> Any:
-        return self._alias(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
     def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same memory that a node may hold: it keeps no tensor of the user's alive."""
@@ -192,12 +136,7 @@ class _Recording:
             raise NotImplementedError(
                 f"{self._func.name()}: the software device captures strided tensors only, and got {tensor.layout}"
             )
-        storage = tensor.untyped_storage()
-        segment = self._sink.segment(storage.data_ptr())
-        if segment is not None:
-            self._memory[id(segment)] = segment
-            return alias_of(tensor, segment.view, storage.data_ptr())
-        memory = self._sink.external(storage)
+        memory = self._sink.reach(tensor.untyped_storage())
         self._memory[id(memory)] = memory
         return memory.alias(tensor)
 
@@ -210,17 +149,17 @@ def _resize(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[st
 
 def resize(sink: Sink, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int] | None = None) -> torch.Tensor:
     """Resize `tensor` in place; more bytes than its storage has come from `sink`, old elements first."""
-    wanted = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
-    end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(wanted.shape, wanted.stride(), strict=True)) + 1
-    nbytes = 0 if wanted.numel() == 0 else int(end) * tensor.element_size()
+    target = torch.empty(shape, device="meta") if stride is None else torch.empty_strided(shape, stride, device="meta")
+    end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(target.shape, target.stride(), strict=True)) + 1
+    nbytes = 0 if target.numel() == 0 else int(end) * tensor.element_size()
     storage = tensor.untyped_storage()
     if nbytes <= storage.nbytes():
-        tensor.set_(storage, tensor.storage_offset(), wanted.size(), wanted.stride())
+        tensor.set_(storage, tensor.storage_offset(), target.size(), target.stride())
         return tensor
     grown = sink.empty(nbytes)
     before = torch.empty(0, dtype=tensor.dtype).set_(storage)
     after = torch.empty(0, dtype=tensor.dtype).set_(grown, 0, before.size(), before.stride())
     if before.numel():
         record(sink, torch.ops.aten.copy_.default, (after, before), {})
-    tensor.set_(grown, tensor.storage_offset(), wanted.size(), wanted.stride())
+    tensor.set_(grown, tensor.storage_offset(), target.size(), target.stride())
     return tensor

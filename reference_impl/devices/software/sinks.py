@@ -2,151 +2,123 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
-import functools
-from collections import deque
-from typing import Any, NoReturn, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
 from reference_impl import runtime
-from reference_impl.allocator import DEFAULT_POOL, Segment, poison_now
-from reference_impl.allocator.storage import alias
-from reference_impl.devices.protocol import PoolId
+from reference_impl.allocator import DEFAULT_POOL
 from reference_impl.devices.software.external import ExternalMemory
-from reference_impl.devices.software.recorder import OperatorKernel
-from reference_impl.devices.software.streams import Stream
+from reference_impl.devices.software.kernels import OperatorKernel
+from reference_impl.devices.software.memory import DeviceMemory, SegmentView
+from reference_impl.devices.software.streams import Streams
 from reference_impl.errors import HostReadInCapture, check
+from reference_impl.pool_ids import PoolId
+
+_BELOW_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
 
 
-class SegmentView:
-    """A segment of the allocator as kernels hold it, with a storage over all of it."""
-
-    def __init__(self, segment: Segment) -> None:
-        self.segment = segment
-        self.view = alias(segment.address, segment.size)
-        self.mapped = True
-
-    def acquire(self) -> Segment:
-        """What a launch has to hold while it runs.
-
-        Raises:
-            RuntimeError: the allocator gave the memory back: a GPU would find an illegal address.
-        """
-        if not self.mapped:
-            raise RuntimeError(
-                f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x} that the allocator "
-                "has returned to the system; a graph has to keep its memory pool as long as it is replayed"
-            )
-        return self.segment
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Keep what watches the user's operators (modes, autograd, autocast) away from the device's kernels."""
+    with (
+        torch._C._DisableTorchDispatch(),
+        torch._C.DisableTorchFunction(),
+        torch._C._AutoDispatchBelowAutograd(),
+        torch._C._ExcludeDispatchKeyGuard(_BELOW_AUTOCAST),
+    ):
+        yield
 
 
-class Host(Protocol):
-    """What a sink needs of its device."""
-
-    def current_stream(self) -> Stream: ...
-
-    def storage(self, nbytes: int, pool: PoolId) -> torch.UntypedStorage: ...
-
-    def view_at(self, address: int) -> SegmentView | None:
-        """The view of the allocator's segment that holds `address`, if one does."""
-
-    def settle(self) -> None: ...
-
-    def launching(self) -> contextlib.AbstractContextManager[Any]: ...
-
-
-class Launches:
-    """Operators as kernels for the current stream: what a capture and a session have in common.
+class Sink(abc.ABC):
+    """Takes operators as kernels for the current stream: what a capture and a session have in common.
 
     Args:
-        device: whose streams and memory are used.
+        memory: of the device.
+        streams: of the device.
         pool: where new memory comes from.
     """
 
-    def __init__(self, device: Host, pool: PoolId) -> None:
-        self._device = device
+    def __init__(self, memory: DeviceMemory, streams: Streams, pool: PoolId) -> None:
+        self._memory = memory
+        self._streams = streams
         self._pool = pool
 
     def empty(self, nbytes: int) -> torch.UntypedStorage:
-        return self._device.storage(nbytes, self._pool)
-
-    def segment(self, address: int) -> SegmentView | None:
-        return self._device.view_at(address)
+        """New memory for the current stream."""
+        return self._memory.allocator.storage(nbytes, self._streams.thread.current.cuda_stream, self._pool)
 
     def launch(self, kernel: OperatorKernel) -> None:
-        self._device.settle()
-        stream = self._device.current_stream().cuda_stream
-        check(runtime, "launchKernel", runtime.launchKernel(kernel, stream), f"The operator was {kernel.name}.")
+        """Give a kernel to the current stream, or to its capture."""
+        if self._memory.unpoisoned:
+            self._memory.settle()
+        result = runtime.launchKernel(kernel, self._streams.thread.current.cuda_stream)
+        check(runtime, "launchKernel", result, f"The operator was {kernel.name}.")
+
+    @abc.abstractmethod
+    def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
+        """The memory of a storage as kernels hold it, whether it is the allocator's or comes from outside."""
+
+    @abc.abstractmethod
+    def keep(self, storage: torch.UntypedStorage) -> None:
+        """Hold a literal's storage as long as the kernels that use it."""
+
+    @abc.abstractmethod
+    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the host gets from an operator that brings values to it; raises where there are none."""
 
 
-class SoftwareCapture(Launches):
+class SoftwareCapture(Sink):
     """One capture: its pool, and the user's storages that it reaches."""
 
-    def __init__(self, device: Host, pool: PoolId) -> None:
-        super().__init__(device, pool)
+    def __init__(self, memory: DeviceMemory, streams: Streams, pool: PoolId) -> None:
+        super().__init__(memory, streams, pool)
         self._externals: dict[int, ExternalMemory] = {}
 
-    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
+    def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
         # While its weak reference is held, a storage's identity is not given to another one.
-        known = self._externals.get(storage._cdata)
-        if known is None or not known.alive:
-            known = self._externals[storage._cdata] = ExternalMemory(storage)
-        return known
+        external = self._externals.get(storage._cdata)
+        if external is not None and external.alive:
+            return external
+        return self._memory.segment(storage.data_ptr()) or self._watched(storage)
 
     def keep(self, storage: torch.UntypedStorage) -> None:
-        self.external(storage).hold(storage)
+        external = self._externals.get(storage._cdata)
+        if external is None or not external.alive:
+            external = self._watched(storage)
+        external.hold(storage)
 
-    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:  # noqa: ARG002  # nothing is read
+    def _watched(self, storage: torch.UntypedStorage) -> ExternalMemory:
+        external = self._externals[storage._cdata] = ExternalMemory(storage)
+        return external
+
+    def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG002  # nothing is read
         # What the host would wait with: it fails and invalidates the capture, as it does on a GPU.
-        error = runtime.cudaStreamSynchronize(self._device.current_stream().cuda_stream)[0]
+        error = runtime.cudaStreamSynchronize(self._streams.thread.current.cuda_stream)[0]
         text = runtime.cudaGetErrorString(error)[1].decode()
         detail = f"{func.name()} needs a value on the host, and nothing runs during a capture."
         raise HostReadInCapture("cudaStreamSynchronize", error, text, detail)
 
 
-class Session(Launches):
-    """Asynchronous eager work: every operator waits in the current stream until somebody needs it done.
+class Session(Sink):
+    """Asynchronous eager work: every operator waits in the current stream until somebody needs it done."""
 
-    Memory that is freed meanwhile is poisoned in the order of its stream, so that work which was given to that stream
-    earlier still finds its values, and work on another stream that nobody ordered does not.
-    """
+    def __init__(self, memory: DeviceMemory, streams: Streams) -> None:
+        super().__init__(memory, streams, DEFAULT_POOL)
 
-    def __init__(self, device: Host) -> None:
-        super().__init__(device, DEFAULT_POOL)
-        self._freed: deque[tuple[int, int, int]] = deque()
-
-    def external(self, storage: torch.UntypedStorage) -> ExternalMemory:
-        return ExternalMemory(storage)  # the launch holds it: ordinary CPU memory has no stream order to be freed in
+    def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
+        # The launch holds what is from outside: ordinary CPU memory has no stream order to be freed in.
+        return self._memory.segment(storage.data_ptr()) or ExternalMemory(storage)
 
     def keep(self, storage: torch.UntypedStorage) -> None:
         """Nothing to do: the launch holds it."""
 
     def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._device.current_stream().synchronize()
-        with self._device.launching():
+        self._streams.thread.current.synchronize()
+        self._memory.settle()
+        with unwatched():
             return func(*args, **kwargs)
-
-    def poison(self, address: int, nbytes: int, stream: int) -> None:
-        """Note memory to poison.  Called from finalizers, which must not wait for the runtime's lock."""
-        self._freed.append((address, nbytes, stream))
-
-    def poison_freed(self) -> None:
-        """Poison the noted memory, in front of all work that comes from now on.
-
-        Ordinary memory belongs to a stream, which does it in its order.  A graph's pool is reached from whatever stream
-        the graph is replayed on, so there it happens at once, and only while no replay can be at work in it.
-        """
-        while self._freed:
-            address, nbytes, stream = self._freed.popleft()
-            segment = self.segment(address)
-            if segment is None:
-                continue  # returned to the system meanwhile
-            if segment.segment.pool != DEFAULT_POOL:
-                if runtime.idle():
-                    poison_now(address, nbytes, stream)
-                continue
-            run = functools.partial(poison_now, address, nbytes, stream)
-            kernel = OperatorKernel("poison", (segment,), None, run)
-            check(runtime, "launchKernel", runtime.launchKernel(kernel, stream))

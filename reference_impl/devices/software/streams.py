@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from reference_impl import runtime
 from reference_impl.errors import check
+from reference_impl.runtime.streams import find_stream
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+class _Thread(threading.local):
+    """The current stream of the calling thread: `default` in one that never set another."""
+
+    def __init__(self, default: Stream) -> None:
+        self.current = default
 
 
 class Streams:
@@ -21,22 +29,21 @@ class Streams:
 
     Args:
         changed: called in a thread whose current stream became another one, or may have entered a capture.
+
+    Attributes:
+        default: the default stream.
+        thread: has the calling thread's `current` stream.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.changed = changed
         self.default = Stream(self, 0)
-        self._current = threading.local()
+        self.thread = _Thread(self.default)
         self._idle: list[int] = []
 
-    @property
-    def current(self) -> Stream:
-        """The calling thread's current stream; the default stream in a thread that never set one."""
-        return getattr(self._current, "stream", self.default)
-
-    @current.setter
-    def current(self, stream: Stream) -> None:
-        self._current.stream = stream
+    def make_current(self, stream: Stream) -> None:
+        """Make `stream` the calling thread's current one."""
+        self.thread.current = stream
         self.changed()
 
     def new(self) -> Stream:
@@ -58,11 +65,17 @@ class Streams:
 
 
 class Stream:
-    """A queue of work on the software device; ``cuda_stream`` is its handle."""
+    """A queue of work on the software device.
+
+    Attributes:
+        cuda_stream: its handle.
+        queue: the runtime's stream behind the handle, which knows the capture that it takes part in.
+    """
 
     def __init__(self, streams: Streams, handle: int) -> None:
         self._streams = streams
         self.cuda_stream = handle
+        self.queue = find_stream(handle)
         self._outer: list[Stream] = []
 
     def __eq__(self, other: object) -> bool:
@@ -101,14 +114,14 @@ class Stream:
         return int(check(runtime, "cudaStreamIsCapturing", runtime.cudaStreamIsCapturing(self.cuda_stream))) != 0
 
     def __enter__(self) -> Self:
-        self._outer.append(self._streams.current)
-        self._streams.current = self
+        self._outer.append(self._streams.thread.current)
+        self._streams.make_current(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._streams.current = self._outer.pop()
+        self._streams.make_current(self._outer.pop())
 
 
 class Event:
@@ -122,12 +135,12 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Record after the work given to `stream` (the current one by default) so far."""
-        handle = (stream or self._streams.current).cuda_stream
+        handle = (stream or self._streams.thread.current).cuda_stream
         check(runtime, "cudaEventRecord", runtime.cudaEventRecord(self.cuda_event, handle))
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let later work of `stream` (the current one by default) wait for the most recent record."""
-        handle = (stream or self._streams.current).cuda_stream
+        handle = (stream or self._streams.thread.current).cuda_stream
         check(runtime, "cudaStreamWaitEvent", runtime.cudaStreamWaitEvent(handle, self.cuda_event, 0))
         self._streams.changed()
 

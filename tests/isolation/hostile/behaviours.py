@@ -24,12 +24,12 @@ FOREVER = 10**6
 
 def behaviour() -> str | None:
     """What the running test asks for: its name says it, or it is the one that ``HOSTILE`` names with a behaviour."""
-    asked, running = os.environ.get("HOSTILE", ""), os.environ.get("PYTEST_CURRENT_TEST", "")
-    if "@" in asked:
-        name, _, test = asked.partition("@")
+    request, running = os.environ.get("HOSTILE", ""), os.environ.get("PYTEST_CURRENT_TEST", "")
+    if "@" in request:
+        name, _, test = request.partition("@")
         return name if test in running else None
     match = re.search(r"\[[a-z]+-([a-z0-9-]+)\]", running)
-    return match[1] if match is not None and asked else None
+    return match[1] if match is not None and request else None
 
 
 class Doomed:
@@ -118,7 +118,7 @@ def _hang() -> None:
     forever()
 
 
-#: What a replay does beside its work.
+#: What a replay does besides its work.
 IN_REPLAY: dict[str, Callable[[], Any]] = {
     "segmentation-fault": lambda: ctypes.string_at(0),
     "abort": os.abort,

@@ -1,4 +1,4 @@
-"""A kit of two requirements, known to the parent and to each worker."""
+"""A kit of two requirements, known to the controller and to each worker."""
 
 import conformance.records.run
 import conformance.start

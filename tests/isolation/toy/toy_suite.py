@@ -17,14 +17,14 @@ DEADLY = ["calm-4", "abort", "calm-5", "calm-6"]
 
 
 def _check(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
-    begun = time.monotonic()
+    start = time.monotonic()
     graph = impl.new_graph()
     graph.capture_begin()
     graph.capture_end()
     graph.replay()
     assert graph.replays == 1
     observe("process", os.getpid())
-    observe("time", [begun, time.monotonic()])
+    observe("time", [start, time.monotonic()])
 
 
 # They come first here, and run last.

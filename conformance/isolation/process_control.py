@@ -1,4 +1,4 @@
-"""What the watchdog does to a worker on the machine that the worker runs on.
+"""What is done to a worker's process and files on the machine that the worker runs on.
 
 The module imports the standard library only, since its source also runs at the other end of a gateway.
 """
@@ -46,10 +46,10 @@ def bound(path: str) -> None:
     """Keep a file that is being appended to from filling the disk."""
     try:
         if Path(path).stat().st_size > OUTPUT_LIMIT:
-            kept = tail(path)
+            end = tail(path)
             os.truncate(path, 0)
             with Path(path).open("ab") as file:
-                file.write(kept)
+                file.write(end)
     except OSError:
         return
 
@@ -67,14 +67,14 @@ def send_signal(pid: int, name: str, group: bool) -> None:
 
 
 def exit_code(pid: int) -> tuple[bool, int | None]:
-    """Whether a child has ended, and its exit status, negative for a signal; whoever started it still gets to know."""
+    """Whether a child has ended, and its exit status, negative for a signal; its parent can still ask for it."""
     try:
-        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except OSError:  # it is gone, and somebody else was told how
+        status = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:  # it is gone, and its parent has asked already
         return True, None
-    if ended is None:
+    if status is None:
         return False, None
-    return True, ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+    return True, status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
 
 
 _CALLS: dict[str, Callable[..., object]] = {

@@ -1,0 +1,70 @@
+"""The tests that are still to run, and those whose scripts are still to be written."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LostTest:
+    """A test whose process did not survive it.
+
+    Attributes:
+        nodeid: of the test.
+        failure: how the process ended.
+    """
+
+    nodeid: str
+    failure: str
+
+
+class CaseQueue:
+    """First the ordinary tests, then the destructive ones, each kind in its order; scripts come before either."""
+
+    def __init__(self) -> None:
+        self._ordinary: deque[str] = deque()
+        self._destructive: deque[str] = deque()
+        self._unwritten: deque[LostTest] = deque()
+
+    def put(self, nodeid: str, *, destructive: bool) -> None:
+        """Add a test."""
+        (self._destructive if destructive else self._ordinary).append(nodeid)
+
+    def put_lost(self, test: LostTest) -> None:
+        """Add a test whose script another process has to write."""
+        self._unwritten.append(test)
+
+    def __len__(self) -> int:
+        """How many tests are to run."""
+        return len(self._ordinary) + len(self._destructive)
+
+    def next_lost(self) -> LostTest | None:
+        """Take a test whose script is to be written."""
+        return self._unwritten.popleft() if self._unwritten else None
+
+    def next_test(self, *, unharmed: bool, alone: bool) -> str | None:
+        """Take a test for a worker.
+
+        Args:
+            unharmed: whether the worker is as good as fresh.
+            alone: whether no other worker is there that has run a test.
+        """
+        if self._ordinary:
+            return self._ordinary.popleft()
+        # What may leave the process, or the device, unusable needs a worker that nothing has harmed, and no company.
+        return self._destructive.popleft() if self._destructive and unharmed and alone else None
+
+    def has_test(self, *, unharmed: bool) -> bool:
+        """Whether there is a test for a worker, now or once it is alone."""
+        return bool(self._ordinary) or (unharmed and bool(self._destructive))
+
+    def needs_worker(self, *, fresh: int, others: int) -> bool:
+        """Whether one more worker would have something to do.
+
+        Args:
+            fresh: how many workers are there that have run no test.
+            others: how many workers are there at all.
+        """
+        scripts = bool(self._unwritten) and others == 0
+        return bool(self._ordinary) or len(self._destructive) > fresh or scripts

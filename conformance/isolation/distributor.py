@@ -1,0 +1,225 @@
+"""Gives each worker one test at a time, and draws the consequences of each end.
+
+A test's reports are held back until its worker has said that it is well, or, when it was the worker's last one, until
+the worker has ended well.  Whatever goes wrong before that belongs to this one test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance.isolation.case_queue import CaseQueue, LostTest
+from conformance.isolation.loss import Loss, loss_of, phase_of
+from conformance.isolation.messages import Done, Script, WriteScript
+from conformance.isolation.verdict import charged, lost_report
+from conformance.isolation.worker_state import RunningTest, Shutdown
+from conformance.records.verdicts import Verdict
+from conformance.session.cases import Case, rerun_command
+
+if TYPE_CHECKING:
+    from conformance.isolation.evidence import Ending
+    from conformance.isolation.plan import Plan
+    from conformance.isolation.publisher import Publisher
+    from conformance.isolation.supervisor import Supervisor
+    from conformance.isolation.worker_state import WorkerState
+    from conformance.session.options import Options
+    from conformance.session.recorder import Recorder
+
+#: Seconds that a worker may take to end.
+EXIT_S = 15.0
+#: Verdicts after which a destructive test in a healthy worker has destroyed nothing.
+_HARMLESS = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
+
+
+class Distributor:
+    """Distributes a session's tests.
+
+    Args:
+        config: of the session.
+        options: what the command line says.
+        recorder: keeps the records.
+        plan: what there is to run.
+        supervisor: looks after the workers.
+        publisher: publishes the tests' reports.
+
+    Attributes:
+        queue: of the tests that are left.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        options: Options,
+        recorder: Recorder,
+        plan: Plan,
+        supervisor: Supervisor,
+        publisher: Publisher,
+    ) -> None:
+        self.queue = CaseQueue()
+        self._config = config
+        self._options = options
+        self._recorder = recorder
+        self._plan = plan
+        self._supervisor = supervisor
+        self._publisher = publisher
+
+    # -- giving out ---------------------------------------------------------------------------------------------------
+
+    def go_on(self, worker: WorkerState) -> None:
+        """Give a worker its next test, let it wait for one, or end it; the script of a lost test comes first."""
+        lost = self.queue.next_lost()
+        if lost is not None:
+            self._ask_for_script(worker, lost)
+            return
+        nodeid = self.queue.next_test(unharmed=worker.unharmed, alone=self._is_alone(worker))
+        if nodeid is not None:
+            self._give(worker, nodeid)
+        elif not self.queue.has_test(unharmed=worker.ran == 0):
+            self.shut_down(worker, "there is nothing left for it")
+
+    def _is_alone(self, worker: WorkerState) -> bool:
+        """Whether every other worker is still fresh: those that have run a test have ended."""
+        return all(other.ran == 0 for other in self._supervisor.workers.values() if other is not worker)
+
+    def _give(self, worker: WorkerState, nodeid: str) -> None:
+        self._supervisor.forget_failed_starts()
+        worker.test = RunningTest(nodeid)
+        worker.ran += 1
+        worker.watchdog.allow(_limit(self._plan.cases.get(nodeid), self._options), "the test")
+        self._publisher.started(nodeid)
+        with contextlib.suppress(OSError):  # a worker that has just died says so itself
+            worker.process.send_runtest_some([self._plan.index(nodeid)])
+
+    def _ask_for_script(self, worker: WorkerState, lost: LostTest) -> None:
+        worker.script = lost.nodeid
+        worker.watchdog.allow(self._options.test_timeout, "the script")
+        with contextlib.suppress(OSError):  # a worker that has just died says so itself
+            worker.process.send(WriteScript(self._plan.index(lost.nodeid), lost.failure))
+
+    def shut_down(self, worker: WorkerState, reason: str) -> None:
+        """Ask a worker to end."""
+        worker.shutdown = Shutdown(reason)
+        nodeid = None if worker.test is None else worker.test.nodeid
+        self._publisher.note(f"{worker.process.gateway.id} is to end after {nodeid}: {reason}")
+        self.expect_end(worker)
+        worker.process.shutdown()
+
+    def expect_end(self, worker: WorkerState) -> None:
+        """Give a worker time to end, and no more than a test has."""
+        worker.watchdog.allow(min(EXIT_S, self._options.test_timeout), "its end")
+
+    # -- what comes back ----------------------------------------------------------------------------------------------
+
+    def take_script(self, worker: WorkerState, script: Script) -> None:
+        """Record a script that a worker has written."""
+        nodeid, worker.script = worker.script, None
+        worker.watchdog.rest()
+        if nodeid is not None and script.text is not None:
+            self._recorder.reproduced(self._plan.cases[nodeid], script.text)
+        self.go_on(worker)
+
+    def take_result(self, worker: WorkerState, done: Done) -> None:
+        """Publish what a test came to, or first end its worker when that was the worker's last test."""
+        test = worker.test
+        if test is None:
+            return
+        test.done = True
+        if worker.watchdog.overdue is not None:
+            # It came back after all, most likely because the signal for its stacks woke it; its end is on its way.
+            return
+        worker.watchdog.rest()
+        worker.unharmed &= self._was_harmless(test)
+        if test.outcome is not None and test.outcome.unfit is not None:
+            self._end_unfit(worker)
+            return
+        reason = self._reason_to_end(worker, done)
+        if reason is None:
+            self._publish(worker)
+            self.go_on(worker)
+        else:
+            self.shut_down(worker, reason)
+
+    def _was_harmless(self, test: RunningTest) -> bool:
+        """Whether `test` is a destructive one that destroyed nothing."""
+        case, outcome = self._plan.cases.get(test.nodeid), test.outcome
+        return case is not None and case.destructive and outcome is not None and outcome.result.verdict in _HARMLESS
+
+    def _end_unfit(self, worker: WorkerState) -> None:
+        # What is wrong with it is known; how it would end says nothing more.
+        self._publish(worker)
+        self.shut_down(worker, "it is not fit for another test")
+        worker.process.send_signal("SIGKILL", group=True)
+
+    def _reason_to_end(self, worker: WorkerState, done: Done) -> str | None:
+        if done.exit_hooks:
+            return "its test has put something off to its end"
+        if self._options.isolate == "test":
+            return "it was for one test"
+        return None if self.queue.has_test(unharmed=worker.unharmed) else "there is nothing left for it"
+
+    def _publish(self, worker: WorkerState) -> None:
+        test, worker.test = worker.test, None
+        if test is not None:
+            self._publisher.publish(test, worker.process)
+
+    # -- when a worker is lost ----------------------------------------------------------------------------------------
+
+    def look_around(self) -> None:
+        """Look after the workers, and draw the consequences for each that has ended."""
+        for worker, ending in self._supervisor.retire():
+            self._settle(worker, ending)
+            self._replace(worker, ending)
+
+    def _settle(self, worker: WorkerState, ending: Ending) -> None:
+        """Publish the test of a worker that has ended, and charge it with that end when it was no good one."""
+        test = worker.test
+        if test is None:
+            return
+        loss = loss_of(worker, test, ending)
+        if loss is not None:
+            if test.nodeid in self._plan.cases:
+                self.queue.put_lost(LostTest(test.nodeid, loss.message))
+            report = self._report(test, loss)
+            test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
+        self._publish(worker)
+
+    def fail(self, worker: WorkerState, test: RunningTest, verdict: Verdict, message: str) -> None:
+        """Charge a test with a failure of its worker that goes on, and end the worker."""
+        test.reports = [self._report(test, Loss(verdict, phase_of(worker, test), message))]
+        test.done = True
+        self.shut_down(worker, "pytest failed in it")
+
+    def _report(self, test: RunningTest, loss: Loss) -> pytest.TestReport:
+        case, result = self._plan.cases.get(test.nodeid), None
+        if case is not None:
+            spec = self._recorder.runs[case.implementation].subject.spec
+            command = rerun_command(case, spec, self._options, self._config)
+            result = charged(case, test, loss, command)
+        return lost_report(test.nodeid, case, result, loss)
+
+    def _replace(self, worker: WorkerState, ending: Ending) -> None:
+        """Start a worker in the place of one that has ended, if there is work for it."""
+        if self._recorder.stopped is not None:
+            return
+        if worker.failed_to_start:
+            self._supervisor.start_instead(worker, ending)
+            return
+        others = self._supervisor.workers.values()
+        fresh = [other for other in others if other.ran == 0]
+        if self.queue.needs_worker(fresh=len(fresh), others=len(others)):
+            self._supervisor.start(worker.slot)
+        for other in fresh:
+            if other.waits:
+                self.go_on(other)
+
+
+def _limit(case: Case | None, options: Options) -> float:
+    """The seconds that a test may take: more where it was asked to draw more than usual."""
+    if case is None:
+        return options.test_timeout
+    limit = max(options.test_timeout, case.seconds)
+    exploring = case.draws and options.explore is not None
+    return limit * max(1.0, options.examples) if exploring else limit

@@ -1,0 +1,67 @@
+"""Launches worker processes, on this machine or behind gateways."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import execnet
+import pytest
+from xdist.workermanage import NodeManager
+
+from conformance.isolation.host import Host
+from conformance.isolation.messages import StartUp
+from conformance.isolation.worker_process import WorkerProcess
+
+
+class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
+    """Launches workers.
+
+    A gateway that is no local process gets a process of the kit's own at its far end, which starts the workers there
+    and can end them: what a worker blocks, it cannot block.
+    """
+
+    def __init__(self, config: pytest.Config, specs: list[str]) -> None:
+        super().__init__(config, [execnet.XSpec(spec) for spec in specs], defaultchdir="")
+        self._here = Host()
+        self._hosts: dict[str, Host] = {}
+
+    def launch(self, slot: int, variables: dict[str, str], putevent: Any) -> WorkerProcess:
+        """Launch a worker at the place number `slot`.
+
+        Raises:
+            Exception: whatever execnet raises when it cannot.
+        """
+        spec = self.specs[slot]
+        python = f"//python={spec.python}" if spec.python and not spec.ssh else ""
+        via = spec.via if spec.popen else self._proxy(spec)
+        gateway = self._gateway(f"popen//execmodel=main_thread_only{python}" + (f"//via={via}" if via else ""))
+        host = self._hosts.get(via or "", self._here)
+        start_up = StartUp(
+            directory=spec.chdir or (str(self.config.invocation_params.dir) if via else None),
+            same_python=not python and not via,
+            variables={**(spec.env or {}), **variables},
+            folder=host.make_folder(),
+            parent=None if via else os.getpid(),
+        )
+        return WorkerProcess(self, gateway, self.config, putevent, host, start_up)
+
+    def _gateway(self, text: str) -> Any:
+        spec = execnet.XSpec(text)
+        self.group.allocate_id(spec)
+        gateway = self.group.makegateway(spec)
+        self.config.hook.pytest_xdist_newgateway(gateway=gateway)
+        return gateway
+
+    def _proxy(self, spec: Any) -> str:
+        """The name of the kit's own process at the far end of a gateway."""
+        name = f"host-{spec.id}"
+        if name not in self._hosts:
+            text = "//".join(part for part in str(spec).split("//") if not part.startswith(("id=", "execmodel=")))
+            gateway = self.group.makegateway(execnet.XSpec(f"{text}//id={name}//execmodel=thread"))
+            self._hosts[name] = Host(gateway)
+        return name
+
+    def _getrsyncdirs(self) -> list[Any]:
+        # The kit is installed where it runs, or its checkout is at the same place.
+        return []

@@ -1,0 +1,147 @@
+"""The set of workers: starts them, looks after them, and retires those that have ended."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import one_line
+from conformance.isolation.evidence import Ending
+from conformance.isolation.launcher import Launcher
+from conformance.isolation.process_control import OUTPUT
+from conformance.isolation.watchdog import Watchdog
+from conformance.isolation.worker_state import WorkerState
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.isolation.messages import Devices
+    from conformance.isolation.worker_process import WorkerProcess
+    from conformance.session.options import Options
+    from conformance.session.recorder import Recorder
+
+#: In a row, for one place; then there is no sense in going on.
+STARTS = 3
+#: Seconds between two looks at the workers, and at one that has hung up and must end any moment.
+_TICK_S = 0.5
+_END_TICK_S = 0.01
+
+
+class Supervisor:
+    """Looks after the workers of a session.
+
+    Args:
+        config: of the session.
+        options: what the command line says.
+        recorder: is stopped when no worker can be started.
+
+    Attributes:
+        workers: by their processes.
+        places: how many workers there may be at a time.
+        devices: those that the workers are spread over, once that is known.
+    """
+
+    def __init__(self, config: pytest.Config, options: Options, recorder: Recorder) -> None:
+        self.workers: dict[WorkerProcess, WorkerState] = {}
+        self.devices: Devices | None = None
+        self._config = config
+        self._options = options
+        self._recorder = recorder
+        self._specs = _specs(config)
+        self._events: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self._launcher: Launcher | None = None
+        self._failed_starts = 0
+
+    @property
+    def places(self) -> int:
+        return len(self._specs)
+
+    # -- starting -----------------------------------------------------------------------------------------------------
+
+    def start(self, slot: int) -> None:
+        """Start a worker, which says so when it is ready."""
+        if self._launcher is None:
+            self._launcher = Launcher(self._config, self._specs)
+        variables = {} if self.devices is None else self.devices.variables(slot)
+        try:
+            process = self._launcher.launch(slot, variables, self._events.put)
+            worker = self.workers[process] = WorkerState(slot, process, Watchdog(process))
+            worker.watchdog.allow(self._options.start_timeout, "its start")
+            process.setup()
+        except Exception as error:
+            self.workers = {process: worker for process, worker in self.workers.items() if worker.slot != slot}
+            self._start_again(slot, f"{self._specs[slot]}: {one_line(error)}")
+
+    def start_instead(self, worker: WorkerState, ending: Ending) -> None:
+        """Start another worker in the place of one that has ended before it did anything."""
+        late = f"took more than {worker.watchdog.allowed:g} s to start and " if worker.watchdog.overdue else ""
+        details = ending.details()
+        self._start_again(worker.slot, f"it {late}{ending.how}" + (f"\n{details}" if details else ""))
+
+    def _start_again(self, slot: int, why: str) -> None:
+        self._failed_starts += 1
+        if self._failed_starts < STARTS:
+            self.start(slot)
+        else:
+            self._recorder.stopped = f"a worker could not be started {STARTS} times in a row; the last one: {why}"
+
+    def forget_failed_starts(self) -> None:
+        """Count them from none again: a worker has come as far as a test."""
+        self._failed_starts = 0
+
+    # -- looking after them -------------------------------------------------------------------------------------------
+
+    def next_event(self) -> tuple[str, dict[str, Any]] | None:
+        """Wait for an event; ``None`` when it is time to look after the workers first."""
+        patience = min((_patience(worker) for worker in self.workers.values()), default=_TICK_S)
+        try:
+            return self._events.get(timeout=patience)
+        except queue.Empty:
+            return None
+
+    def is_overdue(self) -> bool:
+        """Whether a watchdog has something to do now."""
+        return any(worker.watchdog.seconds_left() == 0 for worker in self.workers.values())
+
+    def retire(self) -> Iterator[tuple[WorkerState, Ending]]:
+        """Look at each worker, and retire those whose process has ended."""
+        for worker in list(self.workers.values()):
+            worker.watchdog.look()
+            worker.process.bound(OUTPUT)
+            # What it still had to say comes first, and a process that has ended may not have let go of the connection.
+            if self._events.empty() and (worker.process.has_ended() or worker.watchdog.is_at_an_end):
+                yield worker, self._retire(worker)
+
+    def _retire(self, worker: WorkerState) -> Ending:
+        error = None if worker.hang_up is None else worker.hang_up.error
+        ending = Ending.of(worker.process, worker.process.exit_code, error)
+        # What the test started must not outlive it.
+        worker.process.send_signal("SIGKILL", group=True)
+        del self.workers[worker.process]
+        self._config.hook.pytest_testnodedown(node=worker.process, error=None)
+        worker.process.clear()
+        return ending
+
+    def end(self) -> None:
+        """End whatever still runs."""
+        for process in list(self.workers):
+            process.send_signal("SIGKILL", group=True)
+            process.clear()
+        self.workers.clear()
+        if self._launcher is not None:
+            self._launcher.teardown_nodes()
+
+
+def _specs(config: pytest.Config) -> list[str]:
+    """A gateway specification for each worker."""
+    specs: list[str] = []
+    for word in config.getoption("tx") or ["popen"]:
+        number, star, spec = word.partition("*")
+        specs += [spec] * int(number) if star and number.isdigit() else [word]
+    return specs
+
+
+def _patience(worker: WorkerState) -> float:
+    """How long nothing needs to be done for a worker that says nothing."""
+    return min(_TICK_S if worker.hang_up is None else _END_TICK_S, worker.watchdog.seconds_left())

@@ -1,0 +1,97 @@
+"""What the controller knows of one worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from conformance.session.outcome import Outcome, outcome_of
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.isolation.watchdog import Watchdog
+    from conformance.isolation.worker_process import WorkerProcess
+
+
+@dataclass
+class RunningTest:
+    """The test of a worker.
+
+    Attributes:
+        nodeid: of the test.
+        reports: that came of it; they are held back until it is known what became of the worker.
+        done: whether it has ended and the worker said that it is well.
+    """
+
+    nodeid: str
+    reports: list[pytest.TestReport] = field(default_factory=list)
+    done: bool = False
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What came of it, once the worker has said so."""
+        return next(filter(None, map(outcome_of, self.reports)), None)
+
+
+@dataclass
+class Shutdown:
+    """A worker's orderly end.
+
+    Attributes:
+        reason: why it was asked to end.
+        finished: whether its session is over.
+    """
+
+    reason: str
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class HangUp:
+    """The end of the connection to a worker: its process has ended, or is about to.
+
+    Attributes:
+        error: what the gateway said of it.
+    """
+
+    error: str | None
+
+
+@dataclass
+class WorkerState:
+    """A worker from its start to its end.
+
+    Attributes:
+        slot: its place among the workers.
+        process: that it is.
+        watchdog: over it.
+        ready: whether it has said what it can run.
+        test: that it runs.
+        script: the node id of the lost test whose script it writes.
+        shutdown: under way.
+        hang_up: of its process.
+        ran: how many tests it has run.
+        unharmed: whether all of them were destructive ones that destroyed nothing.
+    """
+
+    slot: int
+    process: WorkerProcess
+    watchdog: Watchdog
+    ready: bool = False
+    test: RunningTest | None = None
+    script: str | None = None
+    shutdown: Shutdown | None = None
+    hang_up: HangUp | None = None
+    ran: int = 0
+    unharmed: bool = True
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is fresh and waits for its first test."""
+        return self.ran == 0 and self.ready and self.shutdown is None and self.script is None
+
+    @property
+    def failed_to_start(self) -> bool:
+        """Whether it, now that it has ended, has never done anything."""
+        return self.ran == 0 and self.shutdown is None and self.script is None

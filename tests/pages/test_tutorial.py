@@ -1,0 +1,72 @@
+"""The tutorial's class fails as the tutorial shows, and so does the script, until the class is repaired."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).parents[2]
+TEXT = (HOME / "docs" / "tutorial.md").read_text(encoding="utf-8")
+#: A requirement's row in the table that a run ends with.
+ROW = re.compile(r"^(reinstantiation\.[a-z-]+ +(?:must|should) .+?) *$", re.MULTILINE)
+
+
+def _python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.fspath(HOME)}
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the reader has written the class."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    (source,) = re.findall(r"^```python\n# quick_graph\.py\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    (folder / "quick_graph.py").write_text(source, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The run of one area, here by its folder because that collects less."""
+    words = [
+        "--impl=quick_graph.py:QuickGraph",
+        "--no-isolate",
+        "-q",
+        "--reproducers=scripts",
+        "-p",
+        "no:cacheprovider",
+    ]
+    return _python(folder, "-m", "pytest", *words, f"--rootdir={HOME}", os.fspath(HOME / "suites" / "reinstantiation"))
+
+
+def test_the_run_ends_as_shown(run: subprocess.CompletedProcess[str]) -> None:
+    assert run.returncode == 1, run.stdout[-2000:] + run.stderr
+    assert len(ROW.findall(TEXT)) == 7
+    assert ROW.findall(run.stdout) == ROW.findall(TEXT)
+
+
+def test_the_failure_reads_as_shown(run: subprocess.CompletedProcess[str]) -> None:
+    (section,) = re.findall(r"^```\n(_+ test_many_instantiations.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    # The command of a checkout is another one than that of the installed suites.
+    shown = [line for line in section.splitlines() if line != "…" and not line.startswith("run it again")]
+    assert len(shown) > 15
+    assert [line for line in shown if line not in run.stdout.splitlines()] == []
+
+
+@pytest.mark.usefixtures("run")
+def test_the_script_fails_until_the_class_is_repaired(folder: Path) -> None:
+    (script,) = folder.glob("scripts/*test-many-instantiations.py")
+    failing = _python(folder, os.fspath(script))
+    assert failing.returncode == 1
+    assert "promised: instantiate() number 2 has the edit of its round" in failing.stderr
+    source = folder / "quick_graph.py"
+    source.write_text(source.read_text(encoding="utf-8").partition("    has_executable")[0], encoding="utf-8")
+    repaired = _python(folder, os.fspath(script))
+    assert (repaired.returncode, "nothing is wrong" in repaired.stderr) == (0, True)
