@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Dialect
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability, Dialect
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 #: As many as torch.cuda and torch.xpu have for each priority.
 _STREAMS_IN_A_POOL = 32
 
-__all__ = ["CAPABILITIES", "DIALECTS", "Adapter", "Dialect", "Event", "ModuleAdapter", "Stream", "in_thread"]
+__all__ = [
+    "CAPABILITIES",
+    "DIALECTS",
+    "Adapter",
+    "Capability",
+    "Dialect",
+    "Event",
+    "ModuleAdapter",
+    "Stream",
+    "in_thread",
+]
 
 
 class Event(Protocol):
@@ -100,20 +110,20 @@ class Adapter:
     script_words: Mapping[str, str] = {}
     seed: int = 0
 
+    def owes(self, capability: str) -> bool:
+        """Whether the implementation is held to all of `capability`: documented for it, and not declared absent."""
+        complete = CAPABILITIES[capability].complete_in(self.revision, self.dialect)
+        return complete and self.capabilities.get(capability) is not False
+
     # -- graphs -----------------------------------------------------------------------------------------------------
 
     def new_graph(self, keep_graph: bool | None = None, *, pool: Any = None, mode: str | None = None) -> Any:
         """Construct a graph.  `pool` and `mode` are remembered for dialects that take them when capture begins."""
-        settings: dict[str, Any] = {} if keep_graph is None else {"keep_graph": keep_graph}
-        if self.dialect != "accelerator":
-            if pool is not None or mode is not None:
-                raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
-            return self.graph_class(**settings)
-        if pool is not None:
-            settings["pool"] = pool
-        if mode is not None:
-            settings["capture_error_mode"] = mode
-        return self.graph_class(**settings)
+        if self.dialect == "accelerator":
+            return self.graph_class(**_given(keep_graph=keep_graph, pool=pool, capture_error_mode=mode))
+        if pool is not None or mode is not None:
+            raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
+        return self.graph_class(**_given(keep_graph=keep_graph))
 
     def capture_begin(
         self, graph: Any, *, pool: Any = None, mode: str | None = None, liveness: bool | None = None
@@ -122,15 +132,8 @@ class Adapter:
         if self.dialect == "accelerator":
             self._set_before_capture(graph, pool, mode)
             graph.capture_begin()
-            return
-        settings: dict[str, Any] = {}
-        if pool is not None:
-            settings["pool"] = pool
-        if mode is not None:
-            settings["capture_error_mode"] = mode
-        if liveness is not None:
-            settings["check_input_liveness"] = liveness
-        graph.capture_begin(**settings)
+        else:
+            graph.capture_begin(**_given(pool=pool, capture_error_mode=mode, check_input_liveness=liveness))
 
     def _set_before_capture(self, graph: Any, pool: Any, mode: str | None) -> None:
         # torch.accelerator.Graph documents both as attributes that a recapture reads.
@@ -171,10 +174,8 @@ class Adapter:
 
     def debug_dump(self, graph: Any, path: Any, *, verbose: bool | None = None) -> None:
         """Write the captured graph to `path`, each argument passed the way the dialect documents it."""
-        settings: dict[str, Any] = {"path" if self.dialect == "accelerator" else "debug_path": path}
-        if verbose is not None:
-            settings["verbose"] = verbose
-        graph.debug_dump(**settings)
+        name = "path" if self.dialect == "accelerator" else "debug_path"
+        graph.debug_dump(**{name: path}, **_given(verbose=verbose))
 
     # -- streams and synchronisation --------------------------------------------------------------------------------
 
@@ -373,18 +374,9 @@ class ModuleAdapter(Adapter):
     ) -> contextlib.AbstractContextManager[Any]:
         if self.dialect == "accelerator":
             return self._capture_on_current(graph, pool, stream, mode)
-        settings: dict[str, Any] = {}
-        if pool is not None:
-            settings["pool"] = pool
-        if stream is not None:
-            settings["stream"] = stream
-        if mode is not None:
-            settings["capture_error_mode"] = mode
-        if liveness is not None:
-            settings["check_input_liveness"] = liveness
+        settings = _given(pool=pool, stream=stream, capture_error_mode=mode, check_input_liveness=liveness)
         # The graph goes by position: every backend names that parameter differently.
-        context: contextlib.AbstractContextManager[Any] = self.module.graph(graph, **settings)
-        return context
+        return self.module.graph(graph, **settings)  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
     def _capture_on_current(self, graph: Any, pool: Any, stream: Any, mode: str | None) -> Iterator[Any]:
@@ -410,13 +402,12 @@ class ModuleAdapter(Adapter):
         self._streams = _referenced_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
         # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
         streams_in_use = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
-        stream = self.module.Stream()
-        for _ in range(_STREAMS_IN_A_POOL):
+        for _ in range(_STREAMS_IN_A_POOL + 1):
+            stream: Stream = self.module.Stream()
             if stream not in streams_in_use:
                 break
-            stream = self.module.Stream()
         self._streams.append(stream)
-        return stream  # type: ignore[no-any-return]
+        return stream
 
     def recover(self) -> str | None:
         self._streams = _referenced_elsewhere(self._streams)
@@ -453,12 +444,9 @@ class ModuleAdapter(Adapter):
         self.module.manual_seed(seed)
 
 
-def _references(things: Sequence[Any]) -> list[int]:
-    return [sys.getrefcount(thing) for thing in things]
-
-
-#: What `_references` counts for a thing that only its list refers to.
-(_ALONE,) = _references([object()])
+def _given(**settings: Any) -> dict[str, Any]:
+    """The settings that were not left out."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _referenced_elsewhere(things: Sequence[Any]) -> list[Any]:
@@ -467,7 +455,9 @@ def _referenced_elsewhere(things: Sequence[Any]) -> list[Any]:
     Weak references cannot tell: torch 2.11 does not clear those to its streams, and crashes when one that outlived
     its stream is asked.
     """
-    return [thing for thing, count in zip(things, _references(things), strict=True) if count > _ALONE]
+    # Here a list holds each of them once more, and the new object alone.
+    alone, *counts = [sys.getrefcount(thing) for thing in [object(), *things]]
+    return [thing for thing, count in zip(things, counts, strict=True) if count > alone + 1]
 
 
 def in_thread(call: Callable[[], Any]) -> Any:

@@ -22,8 +22,7 @@ class NotConforming(AssertionError):
 
     def __init__(self, promise: str, seen: str) -> None:
         super().__init__(f"promised: {promise}\nseen: {seen}")
-        self.promise = promise
-        self.seen = seen
+        self.promise, self.seen = promise, seen
 
 
 def fail(promise: str, seen: str) -> NoReturn:

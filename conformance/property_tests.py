@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 from hypothesis import settings
 from hypothesis.errors import Flaky
 
 from conformance.checks import NotConforming
-from conformance.reproducing.steps import Steps, attach
+from conformance.errors import HarnessError
+from conformance.reproducing.script import ORDINARY, Script
+from conformance.reproducing.steps import attach
+from conformance.tracebacks import missing_method
 
 #: Further examples that a test may spend on making its first failing one shorter.
 SHORTENING = 100
@@ -47,16 +51,24 @@ class Examples:
                 self._enough = True
                 raise _Enough
 
-    def rejected(self, error: BaseException, steps: Steps) -> None:
-        """The example was rejected after these steps."""
-        text = steps.text()
-        if self._shortest is None or text.count("\n") <= self._shortest[1].count("\n"):
+    @contextlib.contextmanager
+    def judged(self, script: Script) -> Iterator[None]:
+        """A part of the example: what it raises rejects the example, with the steps that lead there."""
+        try:
+            yield
+        except Exception as error:
+            # What the adapter cannot do is not the implementation's fault.
+            if isinstance(error, NotConforming) or not _of_the_kit(error):
+                self._rejected(error, script.text())
+            raise
+
+    def _rejected(self, error: Exception, steps: str) -> None:
+        if self._shortest is None or steps.count("\n") <= self._shortest[1].count("\n"):
+            promise, seen = ORDINARY, f"{type(error).__name__}: {error}"
             if isinstance(error, NotConforming):
-                rejection = NotConforming(error.promise, error.seen)
-            else:
-                rejection = NotConforming("ordinary calls raise nothing", f"{type(error).__name__}: {error}")
+                promise, seen = error.promise, error.seen
             # Without its traceback, which would keep the example's graphs alive.
-            self._shortest = rejection, text
+            self._shortest = NotConforming(promise, seen), steps
 
     def run(self, test: Callable[[], None]) -> None:
         """Run a property test; reject with the shortest example that it found.
@@ -81,3 +93,7 @@ class Examples:
         rejection = NotConforming(error.promise, error.seen + flaky)
         attach(rejection, text)
         raise rejection from None
+
+
+def _of_the_kit(error: Exception) -> bool:
+    return isinstance(error, HarnessError) or missing_method(error) is not None

@@ -20,19 +20,11 @@ _MODULE = "reference_impl"
 class _OnHost(ModuleAdapter):
     """The software device's tensors are CPU tensors at addresses of its allocator's choosing, so it makes them."""
 
-    script_words: Mapping[str, str] = {
-        "tensor": "backend.tensor(data, dtype=dtype)",
-        "pinned": "backend.pinned(torch.as_tensor(data, dtype=dtype))",
-    }
-
     def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
-        made: torch.Tensor = self.module.tensor(data, dtype=dtype)
-        return made
+        return self.module.tensor(data, dtype=dtype)  # type: ignore[no-any-return]
 
     def pinned(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
-        source = torch.as_tensor(data, dtype=dtype)
-        made: torch.Tensor = self.module.pinned(source)
-        return made
+        return self.module.pinned(torch.as_tensor(data, dtype=dtype))  # type: ignore[no-any-return]
 
 
 class _Asynchronous(_OnHost):
@@ -40,9 +32,8 @@ class _Asynchronous(_OnHost):
 
     @property
     def script_words(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The session of the test, too."""
-        session = f"backend.session({self.seed})"
-        return {**_OnHost.script_words, "read": "backend.read(tensor)", "setup": session}
+        """The session of the test."""
+        return {"setup": f"backend.session({self.seed})"}
 
     def around_test(self) -> contextlib.AbstractContextManager[Any]:
         session: contextlib.AbstractContextManager[Any] = self.module.session(self.seed)
@@ -50,8 +41,7 @@ class _Asynchronous(_OnHost):
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
         self.synchronize()
-        values: torch.Tensor = self.module.read(tensor)
-        return values
+        return self.module.read(tensor)  # type: ignore[no-any-return]
 
 
 def asynchronous(device: str = "cpu") -> Adapter:

@@ -9,22 +9,11 @@ import torch
 
 from conformance.adapter import Adapter, ModuleAdapter
 from conformance.errors import ImplementationError, Unavailable
-from conformance.requirements.revisions import Revision, of_version
+from conformance.requirements.revisions import of_version
+from conformance.requirements.vocabulary import CAPABILITIES, FIRST
 
 _RUNTIME = "cuda.bindings.runtime"
 _NODE_IDS_SINCE = 13010
-
-#: The first release that documents a capability.  Earlier ones are not held to it; the others owe it.
-_DOCUMENTED_SINCE = {
-    "keep_graph": "2.8",
-    "raw_handles": "2.8",
-    "template_editing": "2.8",
-    "capture_modes": "2.1",
-    "liveness": "2.13",
-    "graph_data": "2.13",
-    "hooks": "2.14",
-    "capture_phases": "2.14",
-}
 
 
 class OnCuda(ModuleAdapter):
@@ -45,7 +34,7 @@ class OnCuda(ModuleAdapter):
     def environment(self) -> dict[str, str]:
         """The GPU, its driver and the CUDA that torch was built for."""
         properties = torch.cuda.get_device_properties(self.device)
-        found = {
+        facts = {
             "device": properties.name,
             "compute_capability": f"{properties.major}.{properties.minor}",
             "torch_cuda": str(torch.version.cuda or torch.version.hip),
@@ -54,8 +43,8 @@ class OnCuda(ModuleAdapter):
             for name, call in (("driver", "cudaDriverGetVersion"), ("runtime", "cudaRuntimeGetVersion")):
                 error, version = getattr(self.runtime, call)()
                 if int(error) == 0:
-                    found[name] = f"{version // 1000}.{version % 1000 // 10}"
-        return found
+                    facts[name] = f"{version // 1000}.{version % 1000 // 10}"
+        return facts
 
 
 def adapter(device: str = "cuda") -> Adapter:
@@ -69,7 +58,9 @@ def adapter(device: str = "cuda") -> Adapter:
     torch.cuda.set_device(where)
     revision = of_version(torch.__version__)
     runtime = _runtime()
-    declared = {name: Revision(since) <= Revision(revision) for name, since in _DOCUMENTED_SINCE.items()}
+    # What the class came with, every release has.
+    later = [entry for entry in CAPABILITIES.values() if entry.since != FIRST]
+    declared = {entry.name: entry.begun_in(revision, "cuda") for entry in later}
     if runtime is None:
         declared["template_editing"] = False
     declared["graph_data"] = declared["graph_data"] and driver_numbers_nodes(runtime)

@@ -11,14 +11,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: The packages whose definitions are copied.  Anything else is imported.
-COPIED = ("suites", "conformance")
-SHIM = "conformance.reproducing.shim"
-NAMES = "conformance.reproducing.names"
-#: Modules of the kit that the shim stands for.
-REPLACED = ("conformance.checks", "conformance.errors")
+#: The kit's package, and all whose definitions are copied.  Anything else is imported.
+KIT = "conformance"
+COPIED = ("suites", KIT)
+#: Its exceptions are copied without what the command line makes of them.
+ERRORS = "conformance.errors"
 #: Decorators that mean something to the kit or to pytest alone.
 KIT_DECORATORS = ("pytest", "requirement", "time_limit", "property_test", "given", "settings")
+#: Questions that only the kit can ask: what hangs on their answers is left out.
+KIT_QUESTIONS = ("missing_method",)
+#: Names that mean something to pytest alone.
+KIT_NAMES = ("__tracebackhide__",)
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class _Module:
 def _module(name: str) -> _Module:
     loaded = sys.modules.get(name)
     # What is not loaded is only read.
-    found = None if loaded is not None else importlib.util.find_spec(name)
-    file = loaded.__file__ if loaded is not None else found.origin if found is not None else None
+    spec = None if loaded is not None else importlib.util.find_spec(name)
+    file = loaded.__file__ if loaded is not None else spec.origin if spec is not None else None
     if file is None:
         raise KeyError(name)
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
@@ -66,10 +69,45 @@ def _names(target: ast.expr) -> list[ast.Name]:
 
 
 def _top(body: list[ast.stmt]) -> list[ast.stmt]:
-    found: list[ast.stmt] = []
+    nodes: list[ast.stmt] = []
     for node in body:
-        found += _top(node.body) if isinstance(node, ast.If) else [node]
-    return found
+        nodes += _top(node.body) if isinstance(node, ast.If) else [node]
+    return nodes
+
+
+def members_of(module: str, name: str) -> dict[str, ast.FunctionDef]:
+    """The methods of a class at the top of a module, each a copy, without those that Python calls itself."""
+    node = _module(module).definitions[name]
+    assert isinstance(node, ast.ClassDef)
+    methods = [entry for entry in _copy(node).body if isinstance(entry, ast.FunctionDef)]  # type: ignore[attr-defined]
+    return {entry.name: entry for entry in methods if not entry.name.startswith("__")}
+
+
+def _copy(node: ast.stmt) -> ast.stmt:
+    return ast.parse(ast.unparse(node)).body[0]
+
+
+class _Plain(ast.NodeTransformer):
+    """The kit's own code without its docstrings and without what means something to the kit or to pytest alone."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        asked = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}
+        return None if asked.intersection(KIT_QUESTIONS) else self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        return None if any(_root(target) in KIT_NAMES for target in node.targets) else node
+
+    def _without_docstring(self, node: ast.FunctionDef | ast.ClassDef) -> ast.AST:
+        node.body = [entry for entry in node.body if not _is_docstring(entry)]
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
 
 
 class _Bare(ast.NodeTransformer):
@@ -144,18 +182,21 @@ class Inlined:
 
     Attributes:
         imports: import lines.
-        texts: definitions, each after what it needs.
-        attributes: every attribute name that occurs: what is used of the implementation.
-        beginnings: the names that a script's beginning must define.
+        constants: names of literals.
+        definitions: of all else, each after what it needs.
+        program: definitions of the script's own, which use the others.
+        members: what is used of the implementation.
+        named: those members that may be reached by a string that names them.
     """
 
     imports: dict[str, None] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
-    attributes: set[str] = field(default_factory=set)
-    beginnings: set[str] = field(default_factory=set)
+    constants: list[ast.stmt] = field(default_factory=list)
+    definitions: list[ast.stmt] = field(default_factory=list)
+    program: list[ast.stmt] = field(default_factory=list)
+    members: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     _taken: dict[str, tuple[str, str]] = field(default_factory=dict)
     _given: dict[tuple[str, str], str] = field(default_factory=dict)
-    _unfinished: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, module: str, name: str) -> str:
         """Copy a definition and all that it reaches; return the name that it goes by.
@@ -163,11 +204,6 @@ class Inlined:
         Raises:
             KeyError: there is no such definition.
         """
-        if module in REPLACED:
-            module = SHIM
-        if module == NAMES:
-            self.beginnings.add(name)
-            return name
         key = (module, name)
         if key in self._given:
             return self._given[key]
@@ -180,20 +216,28 @@ class Inlined:
             final += "_"
         self._taken[final] = key
         self._given[key] = final
-        copied = ast.parse(ast.unparse(node)).body[0]
-        if (module, name) == (SHIM, "Implementation"):
-            self._without_the_unused(copied)
-        bare = _Bare({}).visit(copied)
-        renamed = {} if final == name else {name: final}
-        for used in _free_names(bare, top):
-            if used == name:
-                continue
-            now = self.add(module, used)
-            if now != used:
-                renamed[used] = now
-        self.texts.append(ast.unparse(ast.fix_missing_locations(_Bare(renamed).visit(bare))))
-        self.note(bare)
+        if module == ERRORS:
+            self.definitions += ast.parse(f"class {final}(Exception):\n    pass").body
+            return final
+        definition = self.definition(module, _copy(node), {name: final})
+        (self.constants if _is_constant(definition) else self.definitions).append(definition)
         return final
+
+    def definition(self, module: str, node: ast.stmt, renamed: Mapping[str, str]) -> ast.stmt:
+        """Copy what a definition in `module` reaches; return the definition, with some of its names `renamed`."""
+        if module.partition(".")[0] == KIT:
+            node = _Plain().visit(node)
+        bare = _Bare({}).visit(node)
+        others = [used for used in _free_names(bare, _module(module)) if used not in renamed]
+        names = {**renamed, **{used: self.add(module, used) for used in others}}
+        self.note(bare)
+        final: ast.stmt = ast.fix_missing_locations(_Bare(names).visit(bare))
+        return final
+
+    def write(self, text: str) -> None:
+        """Add a definition of the script's own."""
+        self.program += ast.parse(text).body
+        self.note(self.program[-1])
 
     def expression(self, module: str, node: ast.expr) -> str:
         """Copy what an expression reaches; return it."""
@@ -214,33 +258,32 @@ class Inlined:
         return name
 
     def note(self, node: ast.AST) -> None:
-        """Remember the attributes that occur in `node`."""
-        self.attributes |= {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-        # getattr(impl, name) with the name in a string.
-        self.attributes |= {
-            part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        }
-
-    def _without_the_unused(self, node: ast.stmt) -> None:
-        assert isinstance(node, ast.ClassDef)
-        members = {_member(entry): entry for entry in node.body}
-        used = set(self.attributes)
-        kept: set[str] = set()
-        while True:
-            more = {name for name in members if name in used} - kept
-            if not more:
-                break
-            kept |= more
-            for name in more:
-                used |= {part.attr for part in ast.walk(members[name]) if isinstance(part, ast.Attribute)}
-        node.body = [entry for name, entry in members.items() if name in kept] or [ast.Pass()]
+        """Remember what `node` uses of the implementation, which the suites call ``impl`` everywhere."""
+        for part in ast.walk(node):
+            match part:
+                case ast.Attribute(value=owner, attr=name) if is_implementation(owner):
+                    self.members.add(name)
+                case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
+                    if is_implementation(owner):
+                        self.named.add(name)
 
 
-def _member(node: ast.stmt) -> str:
-    if isinstance(node, ast.Assign):
-        return _names(node.targets[0])[0].id
-    assert isinstance(node, ast.FunctionDef)
-    return node.name
+def is_implementation(node: ast.expr) -> bool:
+    """Whether an expression is the implementation: ``impl``, in whatever object."""
+    match node:
+        case ast.Name(id="impl") | ast.Attribute(attr="impl" | "_impl"):
+            return True
+    return False
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign):
+        return False
+    try:
+        ast.literal_eval(node.value)
+    except ValueError:
+        return False
+    return True
 
 
 def _free_names(node: ast.AST, top: _Module) -> Collection[str]:

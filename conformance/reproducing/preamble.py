@@ -7,23 +7,22 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from conformance.adapter import Adapter
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """Lines that define the names of `conformance.reproducing.names`.
+    """What defines ``backend``, the device module, and ``Graph``, the class under test.
 
     Attributes:
         imports: what to import.
-        names: by name, the line, or lines, that define it.
+        lines: the definitions.
         setup: context managers to enter before anything else, as expressions.
     """
 
     imports: tuple[str, ...]
-    names: dict[str, str]
+    lines: tuple[str, ...]
     setup: tuple[str, ...] = ()
 
 
@@ -33,40 +32,12 @@ def beginning(adapter: Adapter, spec: str) -> Beginning | None:
     if not isinstance(module, ModuleType):
         return None
     words = adapter.script_words
-    imports = ["import torch", f"import {module.__name__}"]
-    names = {
-        "backend": f"backend = {module.__name__}",
-        "Graph": _graph(adapter, module, spec),
-        "DIALECT": f"DIALECT = {adapter.dialect!r}",
-        "REVISION": f"REVISION = {adapter.revision!r}",
-        "CAPABILITIES": f"CAPABILITIES = {dict(adapter.capabilities)!r}",
-        "DEVICE": f"DEVICE = {str(adapter.device)!r}",
-        "RUNTIME": _runtime(adapter.runtime),
-        "make_tensor": _function(
-            "make_tensor(data, dtype=None)",
-            words.get("tensor", "torch.as_tensor(data, dtype=dtype).to(DEVICE, copy=True)"),
-        ),
-        "make_pinned": _function(
-            "make_pinned(data, dtype=None)",
-            words.get("pinned", "torch.as_tensor(data, dtype=dtype).clone().pin_memory()"),
-        ),
-        "read_tensor": _function("read_tensor(tensor)", words.get("read", "tensor.detach().to('cpu', copy=True)")),
-    }
+    lines = [f"backend = {module.__name__}"]
     if "use" in words:
-        names["backend"] += f"\n{words['use']}"
+        lines.append(words["use"])
     setup = (words["setup"],) if "setup" in words else ()
-    return Beginning(tuple(imports), names, setup)
-
-
-def _function(head: str, value: str) -> str:
-    return f"def {head}:\n    return {value}\n"
-
-
-def _runtime(runtime: Any) -> str:
-    name = getattr(runtime, "__name__", None)
-    if not isinstance(runtime, ModuleType) or name is None:
-        return "RUNTIME = None"
-    return f"import importlib\nRUNTIME = importlib.import_module({name!r})"
+    imports = ("import torch", f"import {module.__name__}")
+    return Beginning(imports, (*lines, _graph(adapter, module, spec)), setup)
 
 
 def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
@@ -75,7 +46,7 @@ def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
         return f"Graph = backend.{cls.__qualname__}"
     place, _, attribute = spec.rpartition(":")
     if place.endswith(".py"):
-        # As the command line named it, hence from the same folder: a record is published, and homes are private.
+        # As the command line named it, so it runs in the same folder: a record is published, and homes are private.
         folder = Path(place).parent.as_posix()
         return (
             "import importlib.util\nimport sys\n"

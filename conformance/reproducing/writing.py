@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from conformance.reproducing.inlining import SHIM, Inlined
+from conformance.reproducing.implementation import add_implementation
+from conformance.reproducing.inlining import Inlined
 from conformance.reproducing.preamble import Beginning, beginning
+from conformance.reproducing.script import as_promised
 from conformance.reproducing.steps import steps_of
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def write(
     *,
     draws: bool,
 ) -> str | None:
-    """The script for a failed test, or ``None`` when it cannot be told from the kit.
+    """The script for a failed test, or ``None`` when it cannot do without the kit.
 
     Args:
         item: the test.
@@ -54,10 +56,11 @@ def write(
     if start is None or (draws and steps is None):
         return None
     try:
-        copied, body = _of_steps(steps) if steps is not None else _of_source(item)
+        copied, call = _of_steps(steps) if steps is not None else _of_source(item)
     except (_Unwritable, KeyError, OSError, SyntaxError):
         return None
-    return _assemble(_docstring(adapter.name, requirements, seen), start, copied, body)
+    add_implementation(copied, adapter)
+    return _assemble(_docstring(adapter.name, requirements, seen), start, copied, call)
 
 
 def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str:
@@ -72,39 +75,15 @@ def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str
 def _of_steps(steps: str) -> tuple[Inlined, str]:
     copied = Inlined()
     tree = ast.parse(steps)
-    # Functions of the suites that the steps call: the script has them instead of importing them.
-    words = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    steps = "\n".join(steps.splitlines()[len(words) :])
-    renamed = ""
-    for node in words:
-        name = node.names[0].name
-        final = copied.add(str(node.module), name)
-        renamed += f"{name} = {final}\n\n\n" if final != name else ""
-    copied.note(tree)
-    copied.attributes |= {"read", "is_current_stream_capturing"}
-    used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    for name in (
-        "refused",
-        "ends",
-        "expect_capturing",
-        "expect",
-        "expect_equal",
-        "expect_no_raise",
-        "impl",
-        "as_promised",
-    ):
-        if name in used | {"impl", "as_promised"}:
-            copied.add(SHIM, name)
-    if "contextlib" in used:
-        copied.imports["import contextlib"] = None
-    copied.beginnings |= {"make_tensor", "backend", "Graph", "DEVICE"}
-    # In the steps there is one implementation only, which need not be named at each call.
-    start = "def tensor(data, dtype=None):\n    return make_tensor(data, dtype)\n\n\n"
-    if "expect_equal" in used:
-        start += "def check(tensor, expected, promise):\n    expect_equal(impl, tensor, expected, promise)\n\n\n"
-    written = steps.replace("expect_equal(", "check(")
-    start += "def steps():\n" + textwrap.indent(written, "    ")
-    return copied, renamed + start + "\n\n\ndef main():\n    as_promised(steps)"
+    called = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+    lines = "\n".join(ast.unparse(node) for node in tree.body if not isinstance(node, ast.ImportFrom))
+    for node in tree.body:
+        # The script has the functions that the steps call, instead of importing them.
+        if isinstance(node, ast.ImportFrom) and node.names[0].name in called:
+            copied.add(str(node.module), node.names[0].name)
+    start = copied.add(as_promised.__module__, as_promised.__name__)
+    copied.write(f"def steps():\n{textwrap.indent(lines, '    ')}")
+    return copied, f"{start}(steps)"
 
 
 def _of_source(item: pytest.Item) -> tuple[Inlined, str]:
@@ -114,31 +93,27 @@ def _of_source(item: pytest.Item) -> tuple[Inlined, str]:
         raise _Unwritable
     copied = Inlined()
     module = function.__module__
-    given: dict[str, str] = {}
-    lines: list[str] = []
+    arguments: dict[str, str] = {}
     for name in inspect.signature(function).parameters:
         if name == "impl":
-            given[name] = "impl"
+            arguments[name] = "impl"
         elif name == "observe":
-            given[name] = "lambda name, value: None"
+            arguments[name] = "lambda name, value: None"
         elif name == "tmp_path":
             copied.imports |= {"import tempfile": None, "from pathlib import Path": None}
-            given[name] = "Path(tempfile.mkdtemp())"
+            arguments[name] = "Path(tempfile.mkdtemp())"
         elif name in callspec.params:
-            given[name] = _Value(copied, module, function).text(callspec.params[name], name)
+            arguments[name] = _Value(copied, module, function).text(callspec.params[name], name)
         else:
             raise _Unwritable(name)
     called = copied.add(module, function.__name__)
-    copied.attributes |= {"is_current_stream_capturing", "synchronize"}
-    copied.add(SHIM, "impl")
-    arguments = ", ".join(f"{name}={text}" for name, text in given.items())
-    lines += [
-        "def main():",
-        f"    {called}({arguments})",
-        "    impl.synchronize()",
-        "    assert not impl.is_current_stream_capturing(), 'the current stream is left capturing'",
-    ]
-    return copied, "\n".join(lines)
+    copied.write(
+        "def main():\n"
+        f"    {called}({', '.join(f'{name}={text}' for name, text in arguments.items())})\n"
+        "    impl.synchronize()\n"
+        "    assert not impl.is_current_stream_capturing(), 'the current stream is left capturing'"
+    )
+    return copied, "main()"
 
 
 class _Value:
@@ -157,7 +132,7 @@ class _Value:
         """
         if isinstance(value, str):
             # It may name a member of the implementation.
-            self._copied.attributes.add(value)
+            self._copied.named.add(value)
         if value is None or isinstance(value, bool | int | str | bytes | torch.dtype):
             return repr(value)
         if isinstance(value, float):
@@ -210,23 +185,20 @@ class _Value:
         return self._copied.expression(self._module, node)
 
 
-def _assemble(docstring: str, start: Beginning, copied: Inlined, body: str) -> str:
-    used = copied.beginnings | {"backend", "Graph"}
-    order = ("backend", "Graph", *sorted(set(start.names) - {"backend", "Graph"}))
-    device = "DEVICE" in used or any("DEVICE" in start.names[name] for name in used)
-    names = [start.names[name] for name in order if name in used or (name == "DEVICE" and device)]
+def _assemble(docstring: str, start: Beginning, copied: Inlined, call: str) -> str:
     imports = sorted({*start.imports, *copied.imports, "import sys", "import random"})
     setup = [f"stack.enter_context({text})" for text in start.setup]
     turn = ["random.seed(0)", "torch.default_generator.manual_seed(0)"]
     if setup:
         imports = sorted({*imports, "import contextlib"})
-        turn += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), "    main()"]
+        turn += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), f"    {call}"]
     else:
-        turn.append("main()")
+        turn.append(call)
     ending = [f"for _ in range({_TURNS}):  # what an earlier capture leaves may be what breaks a later one"]
     ending += [f"    {line}" for line in turn]
     ending.append('print("nothing is wrong", file=sys.stderr)')
-    parts = [docstring, "\n".join(imports), "\n".join(names), *copied.texts, body]
+    parts = [docstring, "\n".join(imports), "\n".join([*start.lines, *map(ast.unparse, copied.constants)])]
+    parts += [ast.unparse(ast.fix_missing_locations(node)) for node in (*copied.definitions, *copied.program)]
     return (
         "\n\n\n".join(part.strip("\n") for part in parts)
         + '\n\n\nif __name__ == "__main__":\n'

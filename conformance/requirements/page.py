@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from conformance.requirements.registry import Area, Registry, Requirement
 from conformance.requirements.statements import Document, Statement
-from conformance.requirements.vocabulary import DIALECTS
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability
 
 _HEAD = """\
 # Requirements
@@ -44,6 +44,25 @@ def markdown(registry: Registry, documents: Iterable[Document], tests: Mapping[s
     for document in documents:
         lines += ["", f"### Document {document.key}", "", f"{document.title}.", *_document(document)]
     return "\n".join(lines) + "\n"
+
+
+def capability_table() -> str:
+    """The optional features, as ``docs/adapters.md`` lists them."""
+    lines = _table("capability", "what it is", "since", "dialects")
+    rows = (
+        _row(
+            f"`{name}`",
+            entry.meaning,
+            _release(entry),
+            "all" if entry.dialects == DIALECTS else ", ".join(entry.dialects),
+        )
+        for name, entry in CAPABILITIES.items()
+    )
+    return "\n".join([*lines, *rows]) + "\n"
+
+
+def _release(capability: Capability) -> str:
+    return capability.since if capability.complete is None else f"{capability.since}, in full {capability.complete}"
 
 
 def _counts(areas: Sequence[Area], documents: Sequence[Document]) -> Iterator[str]:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from suites.lifecycle.lives import Lives, Named, added
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Name, Scenarios, added
 from suites.support.blocks import RESTORED, Unrelated, refused_block, spoil
 from suites.support.captures import replay
 from suites.support.outcomes import caught, in_words, related
@@ -24,36 +23,36 @@ def blocks_return_and_raise(
     impl: Adapter, first: Any, second: Any, tensor: torch.Tensor, number: int, stream: Any
 ) -> None:
     """Two blocks on the same stream: the first one's body returns, the second one's raises when its work is done."""
-    raised, seen = Unrelated("from the body"), []
+    from_body, used = Unrelated("from the body"), []
     with stream_kept(impl) as before:
         default = impl.default_stream()
         for graph in (first, second):
             outcome: BaseException | None = None
             try:
                 with impl.capture(graph, stream=stream):
-                    seen.append(impl.current_stream())
+                    used.append(impl.current_stream())
                     capturing = impl.is_current_stream_capturing()
                     tensor.add_(number)
                     if graph is second:
-                        raise raised
+                        raise from_body
             except Unrelated as error:
                 outcome = error.with_traceback(None)
-            wanted = raised if graph is second else None
-            expect(outcome is wanted, "what the body raises reaches the caller as it is", f"{outcome!r} came out")
+            expected = from_body if graph is second else None
+            expect(outcome is expected, "what the body raises reaches the caller as it is", f"{outcome!r} came out")
             expect(capturing, "the stream that is current in the block captures", "it does not")
             after = impl.current_stream()
             expect(after == before, RESTORED, f"{after!r} instead of {before!r}")
-            with impl.stream(seen[-1]):
+            with impl.stream(used[-1]):
                 capturing = impl.is_current_stream_capturing()
                 if capturing:
                     impl.abort_capture(graph)
             expect(not capturing, "when a block is left, its capture is over", "its stream captures")
     if stream is not None:
-        expect(seen == [stream, stream], "a given stream is current in the block", f"{seen!r}, not {stream!r}")
+        expect(used == [stream, stream], "a given stream is current in the block", f"{used!r}, not {stream!r}")
         return
-    expect(default not in seen, "without a stream a block brings a side stream", f"the default stream in {seen!r}")
+    expect(default not in used, "without a stream a block brings a side stream", f"the default stream in {used!r}")
     if impl.dialect != "accelerator":
-        expect(seen[0] == seen[1], "blocks that name no stream use one side stream", f"{seen[0]!r}, then {seen[1]!r}")
+        expect(used[0] == used[1], "blocks that name no stream use one side stream", f"{used[0]!r}, then {used[1]!r}")
 
 
 def block_with_pool(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, pool: Any) -> None:
@@ -85,41 +84,42 @@ def block_makes_room(impl: Adapter, graph: Any, tensor: torch.Tensor, number: in
     before = impl.memory_reserved()
     large = [impl.full(LARGE, 1.0)]
     impl.synchronize()
-    held = impl.memory_reserved()
+    with_tensor = impl.memory_reserved()
     large.clear()
     with impl.capture(graph):
         inside = impl.memory_reserved()
         tensor.add_(number)
     promise = "entering a block gives unused cached memory back"
     # Where the tensor fitted into memory that something else holds too, there was nothing to give back.
-    if held > before:
-        expect(inside < held, promise, f"{inside} bytes are reserved in the block, {held} before the tensor went")
+    if with_tensor > before:
+        seen = f"{inside} bytes are reserved in the block, {with_tensor} before the tensor went"
+        expect(inside < with_tensor, promise, seen)
 
 
-class Blocks(Lives):
+class Blocks(Scenarios):
     """Blocks with all that they can be given, and bodies that raise."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """Several graphs are filled by blocks, and are as good as any afterwards."""
         cell = self.cell(pick)
         first, second = self.vacant(), self.vacant()
         stream = self.stream(pick) if flag else None
-        self.move(blocks_return_and_raise, first, second, cell, number, stream)
+        self.step(blocks_return_and_raise, first, second, cell, number, stream)
         self.holds(first, added(cell, number))
         self.holds(second, added(cell, number))
-        if offers(self.impl, "pools", "1.10"):
+        if self.impl.owes("pools"):
             token, pool = self.handle()
             third = self.vacant()
-            self.move(block_with_pool, third, cell, number, token)
+            self.step(block_with_pool, third, cell, number, token)
             self.holds(third, added(cell, number), pool)
-        if self.impl.dialect == "cuda" and offers(self.impl, "capture_modes", "2.1") and self.impl.runtime is not None:
+        if self.impl.dialect == "cuda" and self.impl.owes("capture_modes") and self.impl.runtime is not None:
             fourth = self.vacant()
-            self.move(block_in_relaxed_mode, fourth, cell, number)
+            self.step(block_in_relaxed_mode, fourth, cell, number)
             self.holds(fourth, added(cell, number))
-        # So much memory takes time, so not in every life.
-        if flag and self.impl.dialect != "accelerator" and offers(self.impl, "memory_stats", "1.10"):
+        # So much memory takes time, so not in every scenario.
+        if flag and self.impl.dialect != "accelerator" and self.impl.owes("memory_stats"):
             fifth = self.vacant()
-            self.move(block_makes_room, fifth, cell, number)
+            self.step(block_makes_room, fifth, cell, number)
             self.holds(fifth, added(cell, number))
 
 
@@ -130,14 +130,14 @@ def block_of_an_unknown_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, nu
         tensor.add_(number)
 
 
-class RefusedBlocks(Lives):
+class RefusedBlocks(Scenarios):
     """Blocks whose capture cannot begin."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """The same graph is filled by a block that can begin."""
         del flag
         graph, cell = self.vacant(), self.cell(pick)
-        self.move(block_of_an_unknown_mode, graph, cell, number)
+        self.step(block_of_an_unknown_mode, graph, cell, number)
         self.holds(graph, added(cell, number))
 
 
@@ -153,13 +153,13 @@ def block_that_fails(impl: Adapter, graph: Any, tensor: torch.Tensor, number: in
                 raise raised
 
     with stream_kept(impl) as before:
-        seen = caught(block)
+        error = caught(block)
         after, capturing = impl.current_stream(), impl.is_current_stream_capturing()
-    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after {in_words(seen)}")
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after {in_words(error)}")
     expect(not capturing, "when a block is left, its capture is over", "the current stream captures")
     if raises:
         promise = "the body's exception is raised, or stands in the context of what is raised"
-        expect(raised in related(seen), promise, in_words(seen))
+        expect(raised in related(error), promise, in_words(error))
     raised.__traceback__ = raised.__context__ = None
     graph.reset()
     with impl.capture(graph):
@@ -182,17 +182,17 @@ def block_with_a_loose_fork(impl: Adapter, graph: Any, tensor: torch.Tensor, for
     graph.reset()
 
 
-class FailedBlocks(Lives):
+class FailedBlocks(Scenarios):
     """Blocks whose capture cannot be ended."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """The same graph is filled by a good block, and replays; then another block fails."""
         graph, cell = self.vacant(), self.cell(pick)
-        self.move(block_that_fails, graph, cell, number, raises=flag)
+        self.step(block_that_fails, graph, cell, number, raises=flag)
         self.holds(graph, added(cell, number))
         self.did(graph.work)
-        if self.impl.dialect == "cuda" and offers(self.impl, "fork_join", "1.10"):
+        if self.impl.dialect == "cuda" and self.impl.owes("fork_join"):
             name = self.fresh("fork")
-            fork = self.do(f"{name} = backend.Stream()", self.impl.new_stream, "streams can be made")
+            self.call(f"{name} = impl.new_stream()", "streams can be made")
             other = self.vacant()
-            self.move(block_with_a_loose_fork, other, cell, Named(name, fork))
+            self.step(block_with_a_loose_fork, other, cell, Name(name))

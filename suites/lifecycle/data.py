@@ -1,4 +1,4 @@
-"""Graph data: what get_graph_data says of a graph over its life."""
+"""Graph data: what get_graph_data says of a graph from capture to reset."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
-from suites.lifecycle.lives import Lives
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios
 from suites.support.data import data_of, following
 from suites.support.handles import exec_handle
 from suites.support.template import Template
@@ -27,8 +26,8 @@ def data_agree(graph: Any, count: int) -> int:
     data = data_of(graph)
     nodes = data["nodes"]
     expect(len(nodes) >= count, f"{count} captured operators have a node each", f"{len(nodes)} nodes")
-    found = [node["index"] for node in nodes]
-    expect(found == list(range(len(nodes))), "the index of a node is its position in the list", f"{found}")
+    positions = [node["index"] for node in nodes]
+    expect(positions == list(range(len(nodes))), "the index of a node is its position in the list", f"{positions}")
     forward = {(at, other) for at, node in enumerate(nodes) for other in node["dependents"]}
     backward = {(other, at) for at, node in enumerate(nodes) for other in node["dependencies"]}
     promise = "dependencies and dependents tell the same edges"
@@ -54,8 +53,8 @@ def data_of_kept(impl: Adapter, graph: Any, count: int, *, edit: bool) -> None:
     def as_the_template(promise: str) -> None:
         nodes, edges = len(template.nodes()), len(template.edges())
         data = data_of(graph)["nodes"]
-        seen = len(data), sum(len(node["dependencies"]) for node in data)
-        expect(seen == (nodes, edges), promise, f"{seen} nodes and edges where the template has {(nodes, edges)}")
+        counts = len(data), sum(len(node["dependencies"]) for node in data)
+        expect(counts == (nodes, edges), promise, f"{counts} nodes and edges where the template has {(nodes, edges)}")
 
     as_the_template("graph data have the nodes and edges of the template")
     added = template.add_memset(flag, 3.0, after=template.leaves())
@@ -68,21 +67,21 @@ def data_of_kept(impl: Adapter, graph: Any, count: int, *, edit: bool) -> None:
     expect(last != first, "each executable has an id of its own", f"{first} again")
 
 
-class Data(Lives):
+class Data(Scenarios):
     """Graphs that are asked for their data."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is asked empty, captured, instantiated, edited and reset, and works throughout."""
         graph, count = self.vacant(keep=True), 2 + pick % 3
-        handles = offers(self.impl, "raw_handles", "2.9")
-        edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
-        self.move(no_data, graph, handles=handles)
+        handles = self.impl.owes("raw_handles")
+        edit = self.impl.runtime is not None and self.impl.owes("template_editing")
+        self.step(no_data, graph, handles=handles)
         self.fill_graph(graph, pick, number, count)
-        self.move(no_data, graph, handles=handles)
+        self.step(no_data, graph, handles=handles)
         self.instantiate_it(graph)
-        self.move(data_of_kept, graph, count, edit=edit)
+        self.step(data_of_kept, graph, count, edit=edit)
         graph.instantiated()
         if flag:
             self.replay_it(graph)
             self.reset_it(graph)
-            self.move(no_data, graph, handles=handles)
+            self.step(no_data, graph, handles=handles)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Name, Scenarios, added
 from suites.support.captures import capture_between, replay
 from suites.support.dumps import dump, dumped, quiet
 from suites.support.template import Template
@@ -34,8 +34,8 @@ def kept_graphs_dump(impl: Adapter, short: Any, long: Any, counts: tuple[int, in
                 promise = "a dump shows the order of the work of one stream"
                 expect(ordered == nodes * (nodes - 1) // 2, promise, f"{ordered} ordered pairs of {nodes} nodes")
                 if edit:
-                    wanted = len(Template(impl, graph).nodes())
-                    expect(nodes == wanted, f"a dump shows the template's {wanted} nodes", f"{nodes}")
+                    expected = len(Template(impl, graph).nodes())
+                    expect(nodes == expected, f"a dump shows the template's {expected} nodes", f"{nodes}")
         expect(sizes[0] < sizes[1], f"each graph dumps its own work, here {counts} operators", f"{sizes} nodes")
         missing = Path(folder) / "missing" / "graph.dot"
         expect_raises(
@@ -86,10 +86,10 @@ def unwritable_path(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int
     graph.reset()
 
 
-class Dumps(Lives):
+class Dumps(Scenarios):
     """Graphs that are dumped."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """Kept graphs are dumped, then one in debug mode."""
         del flag
         cell = self.cell(pick)
@@ -98,19 +98,19 @@ class Dumps(Lives):
             counts = (1 + pick % 2, 4)
             self.fill_graph(short, pick, number, counts[0])
             self.fill_graph(long, pick, number, counts[1])
-            edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
-            self.move(kept_graphs_dump, short, long, counts, edit=edit)
+            edit = self.impl.runtime is not None and self.impl.owes("template_editing")
+            self.step(kept_graphs_dump, short, long, counts, edit=edit)
             finished = self.vacant(keep=False)
             self.fill_graph(finished, pick, number, 2)
-            self.move(dump_without_template, finished)
-        handles = offers(self.impl, "raw_handles", "2.9")
-        self.move(debug_mode, self._passing(), cell, number, handles=handles)
+            self.step(dump_without_template, finished)
+        handles = self.impl.owes("raw_handles")
+        self._step_of_its_own(debug_mode, cell, number, handles=handles)
         self.did(added(cell, number), 2)
-        self.move(unwritable_path, self._passing(), cell, number)
+        self._step_of_its_own(unwritable_path, cell, number)
         self.did(added(cell, number))
 
-    def _passing(self) -> Any:
-        """A graph that the other rules do not get: debug mode stays."""
+    def _step_of_its_own(self, function: Callable[..., None], cell: Name, number: int, **settings: bool) -> None:
+        """A step with a graph that the other rules do not get: debug mode stays."""
         graph = self.vacant()
-        self.graphs.remove(graph)
-        return graph
+        self.step(function, graph, cell, number, **settings)
+        self._drop(self.graphs.index(graph))

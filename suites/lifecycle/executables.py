@@ -6,8 +6,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from suites.lifecycle.lives import Lives
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios
 from suites.support.handles import exec_handle, launch, template_handle
 from suites.support.template import Template
 
@@ -33,25 +32,24 @@ def executable_in_use(impl: Adapter, graph: Any, *, edit: bool) -> None:
         launch(impl, handle)
 
 
-class Executables(Lives):
+class Executables(Scenarios):
     """Graphs whose handles are used."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
-        """A graph is captured, instantiated, instantiated anew, reset and captured again."""
-        edit = self.impl.dialect == "cuda" and self.impl.runtime is not None
-        edit = edit and offers(self.impl, "template_editing", "2.8")
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
+        """A graph is captured, instantiated, instantiated again, reset and captured again."""
+        edit = self.impl.runtime is not None and self.impl.owes("template_editing")
         graph = self.vacant(keep=True)
         for count in (3, 1):
             self.fill_graph(graph, pick, number, count)
-            self.move(template_in_use, graph, count, edit=edit)
+            self.step(template_in_use, graph, count, edit=edit)
             for _ in range(2):
                 self.instantiate_it(graph)
-                self.move(executable_in_use, graph, edit=edit)
+                self.step(executable_in_use, graph, edit=edit)
                 self.did(graph.work, int(edit))
             self.reset_it(graph)
         finished = self.vacant(keep=False)
         self.fill_graph(finished, pick, number, 2)
-        self.move(executable_in_use, finished, edit=edit)
+        self.step(executable_in_use, finished, edit=edit)
         self.did(finished.work, int(edit))
         if flag:
             self.replay_it(finished)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import capture_between, replay
 from suites.support.hooks import MOMENTS, HookFailed, noting, raising, register
 from suites.support.outcomes import caught, in_words, related
@@ -39,8 +38,8 @@ def hooks_run_in_order(
 
     def ran(names: list[str], *moments: str) -> None:
         promise = "hooks run in the order of their registration, each as often as it is registered, when they are due"
-        wanted = [(moment, name) for moment in moments for name in names]
-        expect(log == wanted, promise, f"{log} instead of {wanted}")
+        due = [(moment, name) for moment in moments for name in names]
+        expect(log == due, promise, f"{log} instead of {due}")
         log.clear()
         if handles and MOMENTS[1] in moments:
             now = impl.raw_exec(graph)
@@ -85,24 +84,24 @@ def hook_edits(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> 
     graph.reset()
 
 
-class Firing(Lives):
+class Firing(Scenarios):
     """Graphs with several hooks."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
-        """Graphs with and without keep_graph go through a life with hooks."""
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
+        """Graphs with and without keep_graph are captured and replayed with hooks."""
         cell = self.cell(pick)
-        handles = offers(self.impl, "raw_handles", "2.9")
+        handles = self.impl.owes("raw_handles")
         for keep in (flag, not flag):
             graph = self.vacant(keep=keep)
-            self.move(hooks_run_in_order, graph, cell, number, keep=keep, handles=handles)
+            self.step(hooks_run_in_order, graph, cell, number, keep=keep, handles=handles)
             self.did(added(cell, number), 2)
-        if self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8"):
-            self.move(hook_edits, self.vacant(keep=flag), cell, number)
+        if self.impl.runtime is not None and self.impl.owes("template_editing"):
+            self.step(hook_edits, self.vacant(keep=flag), cell, number)
             self.did(added(cell, number))
 
 
 def hooks_raise(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, keep: bool) -> None:
-    """Hooks of each moment raise; whoever made the call that ran them learns of it, and the graph captures anew."""
+    """Hooks of each moment raise; whoever made the call that ran them learns of it, and the graph captures again."""
     for moment in MOMENTS:
         handle = register(graph, moment, raising)
 
@@ -121,11 +120,11 @@ def hooks_raise(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *,
     capture_between(impl, graph, lambda: tensor.add_(number))
 
 
-class RaisingHooks(Lives):
+class RaisingHooks(Scenarios):
     """Graphs whose hooks raise."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph's hooks raise, and it is as good as any afterwards."""
         cell, graph = self.cell(pick), self.vacant(keep=flag)
-        self.move(hooks_raise, graph, cell, number, keep=flag)
+        self.step(hooks_raise, graph, cell, number, keep=flag)
         self.holds(graph, added(cell, number))

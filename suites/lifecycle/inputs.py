@@ -8,13 +8,13 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.lifecycle.lives import Lives
+from suites.lifecycle.scenarios import Scenarios
 from suites.support.captures import capture_between, capture_into
 from suites.support.liveness import UNTOUCHED, expect_alive, expect_dead
 from suites.support.programs import POISON, SIZE
 from suites.support.uses import check_death
 
-#: Ways to use an input, one of each row in a life.
+#: Ways to use an input, one of each row in a scenario.
 USES = (
     ("cat", "stack", "foreach", "index"),
     ("keyword", "optional-keyword"),
@@ -25,17 +25,17 @@ USES = (
 
 def inputs_of_two_graphs(impl: Adapter, first: Any, second: Any) -> None:
     """One of three inputs of the first graph dies, then the second graph's, of which a view had been kept."""
-    held = [impl.full(SIZE, value) for value in (1.0, 2.0, 4.0)]
+    inputs = [impl.full(SIZE, value) for value in (1.0, 2.0, 4.0)]
     others = [impl.full((2, SIZE), 5.0)]
     outs = [impl.full(SIZE, POISON) for _ in range(2)]
     # What the captures make themselves is gone when they end, and no input.
-    capture_into(impl, first, lambda: outs[0].copy_((held[0] + held[1]) * held[2]), liveness=True)
+    capture_into(impl, first, lambda: outs[0].copy_((inputs[0] + inputs[1]) * inputs[2]), liveness=True)
     capture_between(impl, second, lambda: outs[1].copy_(others[0][0] + 1), liveness=True)
     for value in (12.0, 12.0):
         expect_alive(impl, first, outs[0], value, "every input lives, what the capture made is gone")
         expect_alive(impl, second, outs[1], 6.0, "every input lives")
-    storage = weakref.ref(held[1].untyped_storage())
-    held[1] = held[0]
+    storage = weakref.ref(inputs[1].untyped_storage())
+    inputs[1] = inputs[0]
     gc.collect(1)
     expect(storage() is None, "the liveness check keeps no input alive", "its storage is still there")
     expect_dead(impl, first, outs[0], "one of three inputs was deleted")
@@ -47,7 +47,7 @@ def inputs_of_two_graphs(impl: Adapter, first: Any, second: Any) -> None:
     others[0].fill_(8.0)
     expect_alive(impl, second, outs[1], 9.0, "a view keeps the storage, and the dead input is another graph's")
     first.reset()
-    capture_into(impl, first, lambda: outs[0].copy_(held[2] * 2), liveness=True)
+    capture_into(impl, first, lambda: outs[0].copy_(inputs[2] * 2), liveness=True)
     expect_alive(impl, first, outs[0], 8.0, "the dead input was one of a capture before reset()")
     others.clear()
     expect_dead(impl, second, outs[1], "the last view of the input was deleted")
@@ -60,30 +60,30 @@ def input_by_use(impl: Adapter, use: str) -> None:
     check_death(impl, use)
 
 
-class Inputs(Lives):
+class Inputs(Scenarios):
     """Graphs that check their inputs."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """Two graphs have inputs that die; new ones have inputs of many kinds."""
         first, second = self.vacant(), self.vacant()
-        self.move(inputs_of_two_graphs, first, second)
+        self.step(inputs_of_two_graphs, first, second)
         for uses in USES[int(flag) :: 2]:
-            self.move(input_by_use, uses[(pick + number) % len(uses)])
+            self.step(input_by_use, uses[(pick + number) % len(uses)])
 
 
 def unchecked_input(impl: Adapter, graph: Any) -> None:
-    """An input dies, and nobody has asked for the check."""
-    held, marker = [impl.full(SIZE, 1.0)], impl.full(SIZE, 0.0)
+    """An input dies, and the check was not asked for."""
+    inputs, marker = [impl.full(SIZE, 1.0)], impl.full(SIZE, 0.0)
     # Neighbours in the same block of the allocator keep the dead input's memory mapped.
     neighbours = [impl.full(SIZE, 2.0) for _ in range(4)]
     out = impl.full(SIZE, POISON)
 
     def body() -> None:
-        out.copy_(held[0] + 1)
+        out.copy_(inputs[0] + 1)
         marker.add_(1)
 
     capture_between(impl, graph, body)
-    held.clear()
+    inputs.clear()
     for _ in range(2):
         expect_no_raise("without the liveness check, replay does not look at the inputs", graph.replay)
     expect_equal(impl, marker, 2.0, "without the liveness check, replays are launched")
@@ -92,10 +92,10 @@ def unchecked_input(impl: Adapter, graph: Any) -> None:
     graph.reset()
 
 
-class UncheckedInputs(Lives):
+class UncheckedInputs(Scenarios):
     """Graphs that do not check their inputs."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph's input dies."""
         del pick, number, flag
-        self.move(unchecked_input, self.vacant())
+        self.step(unchecked_input, self.vacant())

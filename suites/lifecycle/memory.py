@@ -10,8 +10,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
-from suites.lifecycle.lives import Lives
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios
 from suites.support.captures import capture_into, captured, replay
 from suites.support.disturbances import attempt, host_read
 from suites.support.memory import churn, settle, use_large_memory
@@ -90,17 +89,17 @@ def pool_is_shared(impl: Adapter, *, delete: bool) -> None:
     expect_no_raise("the remaining graph of a pool has its own share in it", second.reset)
 
 
-class Memory(Lives):
+class Memory(Scenarios):
     """Graphs, alone or in one pool, whose memory is counted."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
-        """Graphs come and go beside those of the other rules."""
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
+        """Graphs come and go besides those of the other rules."""
         del pick, number
-        share = offers(self.impl, "pools", "1.10")
-        self.move(memory_comes_back, delete=flag, share=share)
-        self.move(memory_comes_back, delete=not flag, share=share)
+        share = self.impl.owes("pools")
+        self.step(memory_comes_back, delete=flag, share=share)
+        self.step(memory_comes_back, delete=not flag, share=share)
         if share:
-            self.move(pool_is_shared, delete=flag)
+            self.step(pool_is_shared, delete=flag)
 
 
 def failures_leave_nothing(impl: Adapter, *, keep: bool | None) -> None:
@@ -159,24 +158,24 @@ def failure_runs_no_hooks(impl: Adapter, graph: Any) -> None:
     graph.reset()
 
 
-class AfterFailures(Lives):
+class AfterFailures(Scenarios):
     """Captures that fail, and what they leave of memory, pools, random numbers and hooks."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """Captures fail one after the other."""
         del pick, number
-        keep = flag if offers(self.impl, "keep_graph", "2.8") else None
-        if offers(self.impl, "memory_stats", "1.10"):
-            self.move(failures_leave_nothing, keep=keep)
-        if offers(self.impl, "pools", "1.10"):
+        keep = flag if self.impl.owes("keep_graph") else None
+        if self.impl.owes("memory_stats"):
+            self.step(failures_leave_nothing, keep=keep)
+        if self.impl.owes("pools"):
             holder, other = self.vacant(keep), self.vacant(keep)
-            self.move(failure_spares_the_pool, holder, other)
+            self.step(failure_spares_the_pool, holder, other)
             self.reset_it(holder)
             self.reset_it(other)
-        if offers(self.impl, "rng", "1.10"):
-            self.move(failure_spares_the_generator)
-        if self.impl.dialect == "cuda" and offers(self.impl, "hooks", "2.14"):
-            self.move(failure_runs_no_hooks, self.vacant(keep))
+        if self.impl.owes("rng"):
+            self.step(failure_spares_the_generator)
+        if self.impl.owes("hooks"):
+            self.step(failure_runs_no_hooks, self.vacant(keep))
 
 
 def abandoned(impl: Adapter, graphs: list[Any], stream: Any) -> None:
@@ -235,12 +234,12 @@ def abandoned_memory(impl: Adapter, stream: Any) -> None:
     expect_returned(impl, cycle, "captures that were abandoned")
 
 
-class Abandoned(Lives):
+class Abandoned(Scenarios):
     """Captures whose graph is reset or goes in the middle."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """Captures are abandoned on a stream that the other rules use as well."""
         del number, flag
-        self.move(abandoned_captures, self.stream(pick))
-        if offers(self.impl, "memory_stats", "1.10"):
-            self.move(abandoned_memory, self.stream(pick))
+        self.step(abandoned_captures, self.stream(pick))
+        if self.impl.owes("memory_stats"):
+            self.step(abandoned_memory, self.stream(pick))

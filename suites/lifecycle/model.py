@@ -6,8 +6,6 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 #: Elements of every tensor.  Not round, so that a kernel that handles only whole blocks shows.
 SHAPE = (3, 5)
 COUNT = 15
@@ -35,11 +33,6 @@ class State(enum.Enum):
     TEMPLATE = "holds a template"
     KEPT = "holds a template and an executable"
     READY = "holds an executable"
-
-    @property
-    def replayable(self) -> bool:
-        """Whether replay() is allowed."""
-        return self in (State.TEMPLATE, State.KEPT, State.READY)
 
     @property
     def has_template(self) -> bool:
@@ -74,15 +67,6 @@ class Work:
             return f"{self.target} = {self.source} * {self.number} + 1"
         argument = self.source if self.kind == "copy_" else str(self.number)
         return f"{self.target}.{self.kind}({argument})"
-
-    def run(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Do it to device tensors; a new one is added to `tensors`."""
-        if self.kind == "affine":
-            tensors[self.target] = tensors[self.source] * self.number + 1
-        elif self.kind == "copy_":
-            tensors[self.target].copy_(tensors[self.source])
-        else:
-            getattr(tensors[self.target], self.kind)(self.number)
 
     def apply(self, values: dict[str, Values | None]) -> None:
         """Do it to the model's values; what depends on an unknown value is unknown."""
@@ -126,7 +110,6 @@ class Graph:
 
     Attributes:
         name: in scripts.
-        native: the object under test.
         keep: the argument of the constructor.
         state: what it holds.
         work: what it captured.
@@ -134,11 +117,9 @@ class Graph:
         token: what pool() returned first, in this capture.
         template: the template's handle as first read, in this capture.
         executable: the executable's handle as first read, since the last instantiation.
-        hooks: the numbers of the hooks that are registered, by moment.
     """
 
     name: str
-    native: Any
     keep: bool | None
     state: State = State.EMPTY
     work: list[Work] = field(default_factory=list)
@@ -147,7 +128,6 @@ class Graph:
     token: Any = None
     template: int | None = None
     executable: int | None = None
-    hooks: dict[str, list[int]] = field(default_factory=lambda: {"capture_end": [], "post_instantiate": []})
 
     def captured(self) -> None:
         """The capture has ended well."""

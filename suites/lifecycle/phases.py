@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import open_capture
 from suites.support.handles import exec_handle
 from suites.support.phases import capture_pre, finish
@@ -57,18 +56,18 @@ def phases(
     tensor.copy_(impl.tensor(before, tensor.dtype))
 
 
-class Phases(Lives):
+class Phases(Scenarios):
     """Graphs whose captures end in two phases."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph goes through both phases, and is as good as any afterwards."""
         cell = self.cell(pick)
         before = self.known(cell)
-        handles = offers(self.impl, "raw_handles", "2.9")
-        edit = self.impl.runtime is not None and offers(self.impl, "template_editing", "2.8")
+        handles = self.impl.owes("raw_handles")
+        edit = self.impl.runtime is not None and self.impl.owes("template_editing")
         for keep in (flag, not flag):
             graph = self.vacant(keep=keep)
-            self.move(phases, graph, cell, number, before, keep=keep, handles=handles, edit=edit)
+            self.step(phases, graph, cell, number, before, keep=keep, handles=handles, edit=edit)
             self.holds(graph, added(cell, number))
 
 
@@ -86,12 +85,12 @@ def first_phase_again(impl: Adapter, graph: Any, tensor: torch.Tensor, number: i
         expect_raises(promise, graph.capture_end_pre)
 
 
-class PhasesOutOfPlace(Lives):
+class PhasesOutOfPlace(Scenarios):
     """First phases without a capture."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph refuses what is out of its place."""
         cell = self.cell(pick)
-        before = self.known(cell)
-        self.move(first_phase_again, self.vacant(keep=flag), cell, number, keep=flag)
-        self.write(cell, before)
+        before = self.known_values(cell)
+        self.step(first_phase_again, self.vacant(keep=flag), cell, number, keep=flag)
+        self.write(cell.name, before)

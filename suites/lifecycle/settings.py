@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
-from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import capture_between, replay
 from suites.support.dumps import dump, quiet
 from suites.support.handles import exec_handle
@@ -37,19 +36,19 @@ def pool_lasts(impl: Adapter, tensor: torch.Tensor, number: int, pool: Any) -> N
 
 def mode_lasts(impl: Adapter, tensor: torch.Tensor) -> None:
     """A graph made with a mode that there is not is refused at construction, or at each capture."""
-    made: list[Any] = []
+    graphs: list[Any] = []
     wrong = (TypeError, ValueError, RuntimeError)
-    refusal = caught(lambda: made.append(impl.graph_class(capture_error_mode="bogus")))
+    refusal = caught(lambda: graphs.append(impl.graph_class(capture_error_mode="bogus")))
     promise = "an unknown capture_error_mode is refused by the constructor, or by every capture"
     if refusal is not None:
         expect(isinstance(refusal, wrong), promise, in_words(refusal))
         return
     for turn in range(1, 3):
         with side_stream(impl):
-            error = caught(made[0].capture_begin)
+            error = caught(graphs[0].capture_begin)
             if error is None:
                 tensor.add_(1)
-                impl.abort_capture(made[0])
+                impl.abort_capture(graphs[0])
         expect(isinstance(error, wrong), promise, f"capture {turn}: {in_words(error)}")
 
 
@@ -77,7 +76,7 @@ def capture_where_it_begins(impl: Adapter, tensor: torch.Tensor, number: int, fi
 
 
 def block_that_raises(impl: Adapter, tensor: torch.Tensor, number: int, stream: Any) -> None:
-    """The body of a graph's own block raises; the block is over, and the graph can be reset and captured anew."""
+    """The body of a graph's own block raises; the block is over, and the graph can be reset and captured again."""
     graph = impl.graph_class()
     raised = LookupError("from the body")
 
@@ -100,23 +99,23 @@ def block_that_raises(impl: Adapter, tensor: torch.Tensor, number: int, stream: 
     replay(impl, graph)
 
 
-class Constructed(Lives):
+class Constructed(Scenarios):
     """The accelerator's graphs, made with a pool, a mode, or on a stream."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
-        """Graphs go through lives of their own beside those of the other rules."""
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
+        """Graphs of the scenario's own come and go besides those of the other rules."""
         del flag
         cell, first, second = self.cell(pick), self.stream(pick), self.stream(pick + 1)
-        if offers(self.impl, "pools", "1.10"):
+        if self.impl.owes("pools"):
             token, _ = self.handle()
-            self.move(pool_lasts, cell, number, token)
+            self.step(pool_lasts, cell, number, token)
             self.did(added(cell, number), 3)
-        self.move(capture_where_it_begins, cell, number, first, second)
+        self.step(capture_where_it_begins, cell, number, first, second)
         self.did(added(cell, number), 4)
-        self.move(block_that_raises, cell, number, first)
+        self.step(block_that_raises, cell, number, first)
         self.did(added(cell, number))
-        if offers(self.impl, "capture_modes", "2.1"):
-            self.move(mode_lasts, cell)
+        if self.impl.owes("capture_modes"):
+            self.step(mode_lasts, cell)
 
 
 def enter_again(impl: Adapter, tensor: torch.Tensor, number: int) -> None:
@@ -138,14 +137,14 @@ def enter_again(impl: Adapter, tensor: torch.Tensor, number: int) -> None:
     replay(impl, graph)
 
 
-class EnteredAgain(Lives):
+class EnteredAgain(Scenarios):
     """The accelerator's graphs, entered twice."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is entered again, and replays."""
         del flag
         cell = self.cell(pick)
-        self.move(enter_again, cell, number)
+        self.step(enter_again, cell, number)
         self.did(added(cell, number), 2)
 
 
@@ -172,13 +171,13 @@ def debug_mode_beside_keep_graph(
     replay(impl, graph, 2)
 
 
-class Debugged(Lives):
+class Debugged(Scenarios):
     """The XPU's graphs in debug mode."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """Graphs with and without keep_graph are captured, dumped and replayed."""
         cell = self.cell(pick)
-        handles = offers(self.impl, "raw_handles", "2.9")
+        handles = self.impl.owes("raw_handles")
         for keep in (flag, not flag):
-            self.move(debug_mode_beside_keep_graph, cell, number, keep=keep, handles=handles)
+            self.step(debug_mode_beside_keep_graph, cell, number, keep=keep, handles=handles)
             self.did(added(cell, number), 2)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import NotConforming, expect, expect_equal, expect_raises
-from suites.lifecycle.lives import Lives, added
-from suites.lifecycle.machine import offers
+from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import capture_between, capture_into, open_capture, replay
 from suites.support.outcomes import caught, in_words, judge
 from suites.support.streams import side_stream
@@ -35,15 +34,15 @@ def begin_on_the_default_stream(
     capture_between(impl, graph, lambda: tensor.add_(number))
 
 
-class DefaultStream(Lives):
+class DefaultStream(Scenarios):
     """Captures that are begun on the default stream."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is refused, and is as good as any afterwards."""
         cell, graph = self.cell(pick), self.vacant(flag)
         self.known(cell)
         self.did(added(cell, number))
-        self.move(begin_on_the_default_stream, graph, cell, number, self.known(cell))
+        self.step(begin_on_the_default_stream, graph, cell, number, self.known(cell))
         self.holds(graph, added(cell, number))
 
 
@@ -73,22 +72,22 @@ def begin_again(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, co
     expect(error is None or isinstance(error, RuntimeError), promise, in_words(error))
     replay(impl, graph)
     promise = "a refused capture changes nothing, and one that is taken replaces what the graph held"
-    wanted = torch_of(impl, contents) + (number if error is None else 0)
-    expect_equal(impl, tensor, wanted, promise)
+    expected = on_the_host(impl, contents) + (number if error is None else 0)
+    expect_equal(impl, tensor, expected, promise)
 
 
-def torch_of(impl: Adapter, contents: list[list[int]]) -> torch.Tensor:
+def on_the_host(impl: Adapter, contents: list[list[int]]) -> torch.Tensor:
     """Rows of integers on the host."""
     return impl.read(impl.tensor(contents))
 
 
-class Beginnings(Lives):
+class Beginnings(Scenarios):
     """Captures of nothing, and captures into graphs that hold something."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph captures nothing, then something; then it begins again."""
         graph = self.vacant(flag)
-        self.move(capture_nothing, graph, block=flag)
+        self.step(capture_nothing, graph, block=flag)
         self.holds(graph, [])
         if graph.keep:
             graph.instantiated()
@@ -97,8 +96,8 @@ class Beginnings(Lives):
         self.fill_graph(graph, pick, number, 2)
         if flag:
             self.replay_it(graph)
-        self.move(begin_again, graph, other, number, self.known(other))
-        # Whichever of the two it holds, what it did is told from its own tensors.
+        self.step(begin_again, graph, other, number, self.known(other))
+        # Whichever of the two works it holds, it has changed tensors in a way that is left open.
         self.values[cell.name] = self.values[other.name] = None
         self.reset_it(graph)
         self.known(cell)
@@ -111,19 +110,19 @@ def replay_elsewhere(impl: Adapter, graph: Any, times: int) -> None:
     in_thread(lambda: replay(impl, graph, times))
 
 
-class Threads(Lives):
+class Threads(Scenarios):
     """Graphs that are replayed in other threads than the one that captured them."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is captured here, and replayed there and here."""
         graph = self.vacant(flag)
         self.fill_graph(graph, pick, number, 2)
-        self.move(replay_elsewhere, graph, 1 + pick % 2)
+        self.step(replay_elsewhere, graph, 1 + pick % 2)
         self.did(graph.work, 1 + pick % 2)
         if graph.keep:
             graph.instantiated()
         self.replay_it(graph)
-        self.move(replay_elsewhere, graph, 1)
+        self.step(replay_elsewhere, graph, 1)
         self.did(graph.work)
 
 
@@ -137,22 +136,22 @@ def refusals_of_nothing(impl: Adapter, graph: Any, *, pools: bool, instantiate: 
         judge(graph.instantiate)
 
 
-class Messages(Lives):
+class Messages(Scenarios):
     """Graphs that hold nothing, and say so."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is asked before its capture and after its reset."""
         graph = self.vacant(flag)
-        asked = {"pools": offers(self.impl, "pools", "1.10"), "instantiate": offers(self.impl, "keep_graph", "2.8")}
-        self.move(refusals_of_nothing, graph, **asked)
+        asked = {"pools": self.impl.owes("pools"), "instantiate": self.impl.owes("keep_graph")}
+        self.step(refusals_of_nothing, graph, **asked)
         if flag:
             self.fill_graph(graph, pick, number, 1)
             self.reset_it(graph)
-            self.move(refusals_of_nothing, graph, **asked)
+            self.step(refusals_of_nothing, graph, **asked)
 
 
 def instantiate_in_vain(impl: Adapter, graph: Any) -> None:
-    """The template gets a circle, cannot be instantiated, and is mended."""
+    """The template gets a circle, cannot be instantiated, and is repaired."""
     flag = impl.full(37, 0.0)
     template = Template(impl, graph)
     last = template.leaves()[0]
@@ -174,17 +173,17 @@ def instantiate_in_vain(impl: Adapter, graph: Any) -> None:
     impl.synchronize()
 
 
-class FailedInstantiations(Lives):
+class FailedInstantiations(Scenarios):
     """Templates that cannot be instantiated for a while."""
 
-    def live(self, pick: int, number: int, *, flag: bool) -> None:
+    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
         """A graph is instantiated, in vain, and again."""
         if self.impl.runtime is None:
             return
         graph = self.vacant(keep=True)
         self.fill_graph(graph, pick, number, 1 + pick % 2)
         self.instantiate_it(graph)
-        self.move(instantiate_in_vain, graph)
+        self.step(instantiate_in_vain, graph)
         self.did(graph.work)
         if flag:
             self.instantiate_it(graph)

@@ -10,11 +10,11 @@ from suites.lifecycle.dumps import Dumps
 from suites.lifecycle.executables import Executables
 from suites.lifecycle.firing import Firing, RaisingHooks
 from suites.lifecycle.inputs import Inputs, UncheckedInputs
-from suites.lifecycle.lives import EXAMPLES, STEPS
 from suites.lifecycle.machine import Machine, run
 from suites.lifecycle.memory import Abandoned, AfterFailures, Memory
 from suites.lifecycle.phases import Phases, PhasesOutOfPlace
 from suites.lifecycle.rules import Deletions, Failures, Handles, Hooks, Pools, Refusals, RefusalsInCapture
+from suites.lifecycle.scenarios import EXAMPLES, STEPS
 from suites.lifecycle.settings import Constructed, Debugged, EnteredAgain
 from suites.lifecycle.states import Beginnings, DefaultStream, FailedInstantiations, Messages, Threads
 
@@ -232,5 +232,5 @@ def test_entered_again(impl: Adapter) -> None:
 @property_test
 @requirement("lifecycle.debugged")
 def test_debugged(impl: Adapter) -> None:
-    """The same, with debug mode beside keep_graph."""
+    """The same, with debug mode and keep_graph together."""
     run(impl, Debugged, EXAMPLES, STEPS)

@@ -1,1 +1,1 @@
-"""Programs that nobody wrote: eager and replayed, they give the same bits."""
+"""Drawn programs: run eagerly and replayed, they give the same bits."""

@@ -188,8 +188,8 @@ class Drawing:
         if kind == "stack":
             return self._new("stack", (Name(first), Name(first)), dim=0)
         if kind == "made":
-            made = (self.fresh(), self.fresh())
-            return Call(made, "_foreach_add", ((Name(first), Name(self.pick(self.readable))), self.draw(SMALL)))
+            targets = (self.fresh(), self.fresh())
+            return Call(targets, "_foreach_add", ((Name(first), Name(self.pick(self.readable))), self.draw(SMALL)))
         others = [name for name in self._apart(target) if name in self.writable] if target is not None else []
         solid = [name for name in others if 0 not in self.tensors[name].stride()]
         if target is None or not solid:
@@ -335,15 +335,15 @@ def programs(
     )
     for entry in inputs:
         drawing.tensors[entry.name] = in_thread(functools.partial(entry.make, entry.seed, _on_host))
-    made = []
+    bodies = []
     for _ in range(draw(st.integers(1, captures))):
         body = drawing.body(shortest, longest, forks=forks)
-        made.append(Capture(body, draw(st.sampled_from([0, 1, None])) if pools else None))
+        bodies.append(Capture(body, draw(st.sampled_from([0, 1, None])) if pools else None))
     rounds = tuple(
         tuple((entry.name, draw(NUMBER)) for entry in inputs if draw(st.booleans()))
         for _ in range(draw(st.integers(3, 4)))
     )
-    return Program(inputs, tuple(made), rounds)
+    return Program(inputs, tuple(bodies), rounds)
 
 
 def _on_host(values: Any, dtype: torch.dtype) -> torch.Tensor:

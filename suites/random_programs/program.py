@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -48,8 +47,8 @@ class Call:
         head = f"torch.{self.function}"
         if self.function.startswith("."):
             first, head = 1, _text(self.arguments[0]) + self.function
-        given = [*map(_text, self.arguments[first:]), *(f"{name}={_text(value)}" for name, value in self.settings)]
-        called = f"{head}({', '.join(given)})"
+        written = [*map(_text, self.arguments[first:]), *(f"{name}={_text(value)}" for name, value in self.settings)]
+        called = f"{head}({', '.join(written)})"
         return f"{', '.join(self.targets)} = {called}" if self.targets else called
 
     def run(self, tensors: Tensors, device: torch.device) -> None:
@@ -97,7 +96,7 @@ class Fork:
 
     Attributes:
         branches: the work of each.
-        by_event: whether one event orders all of them, recorded anew each time, instead of ``wait_stream``.
+        by_event: whether one event orders all of them, recorded again each time, instead of ``wait_stream``.
     """
 
     branches: tuple[tuple[Call, ...], ...]
@@ -140,7 +139,7 @@ class Input:
 
     def text(self, seed: int) -> str:
         """The same in Python."""
-        return f"tensor({self._nested(seed)}, dtype={self.dtype})" + (".t()" if self.transposed else "")
+        return f"impl.tensor({self._nested(seed)}, {self.dtype})" + (".t()" if self.transposed else "")
 
     def _nested(self, seed: int) -> list[Any]:
         numbers = self.numbers(seed)
@@ -172,32 +171,33 @@ class Program:
     captures: tuple[Capture, ...]
     rounds: tuple[tuple[tuple[str, int], ...], ...]
 
+    @property
+    def calls(self) -> Iterator[Call]:
+        """All calls, those of branches among them."""
+        for capture in self.captures:
+            for item in capture.body:
+                if isinstance(item, Fork):
+                    for branch in item.branches:
+                        yield from branch
+                elif isinstance(item, Call):
+                    yield item
+
     def input(self, name: str) -> Input:
         """The input of that name."""
         return next(entry for entry in self.inputs if entry.name == name)
 
 
-#: Around the instructions of a branch: makes its stream current, and orders it, by the event or not.
-Branching = Callable[[int, bool], contextlib.AbstractContextManager[Any]]
-
-
-def run_body(
-    body: Sequence[Instruction], tensors: Tensors, device: torch.device, branches: Branching | None = None
-) -> None:
-    """Run instructions; the branches of a fork one after the other when `branches` is left out."""
+def run_body(body: Sequence[Instruction], tensors: Tensors, device: torch.device) -> None:
+    """Run instructions, the branches of a fork one after the other."""
     for item in body:
         if isinstance(item, Free):
             del tensors[item.name]
         elif isinstance(item, Call):
             item.run(tensors, device)
         else:
-            with contextlib.ExitStack() as joined:
-                for number, branch in enumerate(item.branches):
-                    with branches(number, item.by_event) if branches is not None else contextlib.nullcontext() as join:
-                        for call in branch:
-                            call.run(tensors, device)
-                    if join is not None:
-                        joined.callback(join)
+            for branch in item.branches:
+                for call in branch:
+                    call.run(tensors, device)
 
 
 def _value(argument: Argument, tensors: Mapping[str, torch.Tensor], device: torch.device) -> Any:
@@ -214,7 +214,7 @@ def _text(argument: Argument) -> str:
     if isinstance(argument, Name):
         return argument.name
     if isinstance(argument, Here):
-        return "DEVICE"
+        return "impl.device"
     if isinstance(argument, tuple):
         return f"({', '.join(map(_text, argument))}{',' if len(argument) == 1 else ''})"
     return repr(argument)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises
 from conformance.markers import property_test, requirement
-from suites.random_programs.scripts import Script, hold
+from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import captured
 
 RESULT = "a replay gives the bits of the captured work, whatever was done to other memory in between"
@@ -63,7 +63,7 @@ class _Graph:
 
 
 class _Scene:
-    def __init__(self, script: Script, *, pools: tuple[str, ...] = (), forks: bool = False) -> None:
+    def __init__(self, script: DrawnScript, *, pools: tuple[str, ...] = (), forks: bool = False) -> None:
         self.script, self.pools, self.forks = script, pools, forks
         self.graphs: list[_Graph] = []
         self.eager: list[int] = []
@@ -119,18 +119,18 @@ class _Scene:
             lines += [
                 "    fork.wait_stream(impl.current_stream())",
                 "    with impl.stream(fork):",
-                f"        beside = t{length - 1} + 1",
-                "        beside = beside + 1",
-                "        beside = beside + 1",
+                f"        forked = t{length - 1} + 1",
+                "        forked = forked + 1",
+                "        forked = forked + 1",
                 "    impl.current_stream().wait_stream(fork)",
-                f"    t{length} = beside * 2",
+                f"    t{length} = forked * 2",
             ]
             values.append((values[-1][0] * 2, values[-1][1] * 2 + 6))
         lines.append(f"    out_{name}.copy_(t{len(values) - 1})")
         returned = [place for place in range(len(values)) if script.one_of(True, False)]
         lines.append(f"    return {''.join(f't{place}, ' for place in returned) or '()'}")
-        given = f", pool={pool}" if pool else ""
-        script.do(*lines, f"graph_{name}, made_{name} = captured(impl, work, stream=side{given})")
+        setting = f", pool={pool}" if pool else ""
+        script.do(*lines, f"graph_{name}, made_{name} = captured(impl, work, stream=side{setting})")
         self.graphs.append(_Graph(name, pool, values[-1], tuple(values[place] for place in returned)))
 
     def usable(self, pool: str) -> bool:
@@ -147,14 +147,14 @@ class _Scene:
                 other.start = None
         graph.start = start
         factor, offset = graph.out
-        script.do(f"expect_equal(out_{graph.name}, {start * factor + offset}, {RESULT!r})")
+        script.do(f"expect_equal(impl, out_{graph.name}, {start * factor + offset}, {RESULT!r})")
         for other in self.graphs:
             if other.start is not None and other.returned:
-                wanted = [other.start * factor + offset for factor, offset in other.results]
+                expected = [other.start * factor + offset for factor, offset in other.results]
                 promise = RESULT if other is graph else KEPT
                 script.do(
-                    f"for seen, value in zip(made_{other.name}, {wanted}):",
-                    f"    expect_equal(seen, value, {promise!r})",
+                    f"for seen, value in zip(made_{other.name}, {expected}):",
+                    f"    expect_equal(impl, seen, value, {promise!r})",
                 )
         self.look_at_eager()
 
@@ -162,16 +162,18 @@ class _Scene:
         """Make eager tensors of the sizes that graphs use, on the streams that their captures used."""
         for size in self.sizes:
             value = self.script.number(20, 99)
-            made = f"eager.append(impl.full({size}, {float(value)}))"
+            line = f"eager.append(impl.full({size}, {float(value)}))"
             where = self.script.one_of("impl.current_stream()", "side", *(("fork",) if self.forks else ()))
-            self.script.do(f"with impl.stream({where}):", f"    {made}", "    eager.append(eager[-1] + 1)")
+            self.script.do(f"with impl.stream({where}):", f"    {line}", "    eager.append(eager[-1] + 1)")
             self.eager += [value, value + 1]
         self.script.do("impl.synchronize()")
 
     def look_at_eager(self) -> None:
         """Every eager tensor holds what it was given."""
         if self.eager:
-            self.script.do(f"for seen, value in zip(eager, {self.eager}):", f"    expect_equal(seen, value, {EAGER!r})")
+            self.script.do(
+                f"for seen, value in zip(eager, {self.eager}):", f"    expect_equal(impl, seen, value, {EAGER!r})"
+            )
 
     def end(self, graph: _Graph) -> None:
         """Reset or delete a graph; what it returned stays."""
@@ -194,7 +196,7 @@ def test_pool_tokens(impl: Adapter) -> None:
     hold(impl, 4, _tokens)
 
 
-def _tokens(script: Script) -> None:
+def _tokens(script: DrawnScript) -> None:
     script.use(captured, expect, expect_raises)
     count = script.number(2, 4)
     script.do(
@@ -217,7 +219,7 @@ def _tokens(script: Script) -> None:
         if not pool:
             script.do(f"token = graph_{place}.pool()")
         script.do(f"x.fill_({place + 3})", f"graph_{place}.replay()")
-        script.do(f"expect_equal(made_{place}, {2 * (place + 3) + place}, {RESULT!r})")
+        script.do(f"expect_equal(impl, made_{place}, {2 * (place + 3) + place}, {RESULT!r})")
         script.do(
             f"seen = [graph_{place}.pool() for _ in range(2)]",
             f"expect(seen[0] == token and seen[1] == token, {GIVEN!r}, f'{{seen}} after {{token}}')",

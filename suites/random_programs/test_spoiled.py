@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
-from suites.random_programs.scripts import Script, hold
+from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import capture_between, captured
 from suites.support.disturbances import attempt
 from suites.support.modes import MODES, unsafe, unsafe_elsewhere
@@ -34,26 +34,26 @@ def test_spoiled_by_a_fork(impl: Adapter) -> None:
     hold(impl, 4, lambda script: _play(script, FORKED))
 
 
-def _play(script: Script, spoilers: tuple[str, ...]) -> None:
+def _play(script: DrawnScript, spoilers: tuple[str, ...]) -> None:
     script.use(attempt, captured, capture_between, expect)
-    script.do("x, out = tensor([float(place) for place in range(37)]), impl.full(37, -1.0)")
+    script.do("x, out = impl.tensor([float(place) for place in range(37)]), impl.full(37, -1.0)")
     script.do("element, extra, eager = x[3], impl.full(37, 0.0), []")
     script.do("side, fork = impl.new_stream(), impl.new_stream()")
     factor, offset = script.number(2, 5), script.number(1, 9)
-    script.do("def work():", f"    made = x * {factor}", f"    made = made + {offset}", "    out.copy_(made)")
+    script.do("def work():", f"    y = x * {factor}", f"    y = y + {offset}", "    out.copy_(y)")
     script.do(
         "def unjoined():",
         "    fork.wait_stream(impl.current_stream())",
         "    with impl.stream(fork):",
         "        extra.add_(1)",
     )
-    pools = script.impl.capabilities.get("pools", True)
+    pools = script.impl.owes("pools")
     pool = ", pool=pool" if pools else ""
     if pools:
         script.do("pool = impl.graph_pool_handle()")
     script.do("result = impl.full(37, -1.0)")
-    script.do("def hold():", "    made = x * 3", "    result.copy_(made + 1)")
-    script.do(f"held, _ = captured(impl, hold, stream=side{pool})")
+    script.do("def work_before():", "    y = x * 3", "    result.copy_(y + 1)")
+    script.do(f"earlier, _ = captured(impl, work_before, stream=side{pool})")
     for turn in range(script.number(1, 2)):
         spoiler = script.one_of(*spoilers)
         script.do(f"outcome = attempt(impl, work, {spoiler}, stream=side{pool})", "ending = outcome.ending")
@@ -64,7 +64,7 @@ def _play(script: Script, spoilers: tuple[str, ...]) -> None:
             f"        expect(not impl.is_current_stream_capturing(), {FREE!r}, 'one still is')",
             "        extra.fill_(7).add_(1)",
             "    impl.synchronize()",
-            f"expect_equal(extra, 8, {FREE!r})",
+            f"expect_equal(impl, extra, 8, {FREE!r})",
             "outcome.graph.reset()",
             "impl.empty_cache()",
             "with impl.stream(side):",
@@ -74,20 +74,20 @@ def _play(script: Script, spoilers: tuple[str, ...]) -> None:
         where = script.one_of("side", "fork")
         script.do("again = impl.new_graph()", f"capture_between(impl, again, work, stream={where}{pool})")
         for start in (turn + 2, turn - 9):
-            script.do(f"x.copy_(tensor([float(place + {start}) for place in range(37)]))", "out.fill_(-1)")
-            script.do("again.replay()", f"wanted = torch.arange(37.0) + {start}")
-            script.do(f"expect_equal(out, wanted * {factor} + {offset}, {AGAIN!r})")
-            script.do("held.replay()", f"expect_equal(result, wanted * 3 + 1, {HELD!r})")
+            script.do(f"x.copy_(impl.tensor([float(place + {start}) for place in range(37)]))", "out.fill_(-1)")
+            script.do("again.replay()", f"values = torch.arange(37.0) + {start}")
+            script.do(f"expect_equal(impl, out, values * {factor} + {offset}, {AGAIN!r})")
+            script.do("earlier.replay()", f"expect_equal(impl, result, values * 3 + 1, {HELD!r})")
         script.do(
             "for number, tensor_then in enumerate(eager):",
-            f"    expect_equal(tensor_then, number + 50, {HELD!r})",
+            f"    expect_equal(impl, tensor_then, number + 50, {HELD!r})",
         )
 
 
-def _expect_spoiled(script: Script, *, end_raises: bool) -> None:
+def _expect_spoiled(script: DrawnScript, *, end_raises: bool) -> None:
     script.do(
-        "told = isinstance(outcome.refusal, RuntimeError) or isinstance(ending, RuntimeError)",
-        f"expect(told, {REPORTED!r}, str(outcome))",
+        "reported = isinstance(outcome.refusal, RuntimeError) or isinstance(ending, RuntimeError)",
+        f"expect(reported, {REPORTED!r}, str(outcome))",
     )
     if end_raises:
         script.do(f"expect(isinstance(ending, RuntimeError), {ENDS!r}, str(outcome))")
@@ -107,18 +107,18 @@ def test_error_modes_of_threads(impl: Adapter) -> None:
     hold(impl, 8, lambda script: _modes(script, ("own", "other", "other", "ordinary")))
 
 
-def _modes(script: Script, callers: tuple[str, ...]) -> None:
+def _modes(script: DrawnScript, callers: tuple[str, ...]) -> None:
     script.use(attempt, expect, unsafe, unsafe_elsewhere, in_thread)
     script.do("x, z, apart = impl.full(37, 1.0), impl.full(37, 0.0), impl.new_stream()")
     script.do("x.mul_(1).add_(0)", "z.mul_(1).add_(0)", "impl.synchronize()")
     script.do("def work():", "    x.mul_(3).add_(1)")
-    script.do("def beside():", "    with impl.stream(apart):", "        z.add_(1)")
+    script.do("def ordinary():", "    with impl.stream(apart):", "        z.add_(1)")
     calls = {
         "own": "unsafe(impl)",
         "other": "unsafe_elsewhere(impl)",
-        "ordinary": "lambda: in_thread(beside)",
+        "ordinary": "lambda: in_thread(ordinary)",
     }
-    beside = 0
+    additions = 0
     for turn in range(script.number(3, 4)):
         # The first is always the same, so that what it leaves behind shows in the others.
         mode, caller = script.one_of(*MODES) if turn else MODES[0], script.one_of(*callers)
@@ -137,7 +137,7 @@ def _modes(script: Script, callers: tuple[str, ...]) -> None:
             f"expect(outcome.refusal is None and outcome.ending is None, {promise!r}, str(outcome))",
             f"x.fill_({turn})",
             "outcome.graph.replay()",
-            f"expect_equal(x, {3 * turn + 1}, {promise!r})",
+            f"expect_equal(impl, x, {3 * turn + 1}, {promise!r})",
         )
-        beside += caller == "ordinary"
-        script.do(f"expect_equal(z, {beside}, {promise!r})")
+        additions += caller == "ordinary"
+        script.do(f"expect_equal(impl, z, {additions}, {promise!r})")

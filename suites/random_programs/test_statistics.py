@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
-from suites.random_programs.scripts import Script, hold
+from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import captured
 from suites.support.memory import usage, usage_since
 
@@ -22,9 +22,9 @@ def test_memory_returns(impl: Adapter) -> None:
     hold(impl, 3, _play)
 
 
-def _play(script: Script) -> None:
+def _play(script: DrawnScript) -> None:
     script.use(captured, expect, usage, usage_since)
-    pools = script.impl.capabilities.get("pools", True)
+    pools = script.impl.owes("pools")
     lines, names = ["def once(allocated):", "    pool = impl.graph_pool_handle()" if pools else "    pool = None"], []
     for number in range(script.number(2, 3)):
         size = script.one_of(*SIZES)
@@ -38,8 +38,8 @@ def _play(script: Script) -> None:
     living = " + ".join(f"x_{number}.nbytes + out_{number}.nbytes" for number in names)
     lines += [
         "    impl.synchronize()",
-        "    held = impl.memory_allocated()",
-        f"    expect(held >= allocated + {living}, {COUNTED!r}, f'{{held}} bytes after {{allocated}}')",
+        "    now = impl.memory_allocated()",
+        f"    expect(now >= allocated + {living}, {COUNTED!r}, f'{{now}} bytes after {{allocated}}')",
     ]
     for number in script.order(names):
         lines += script.one_of(

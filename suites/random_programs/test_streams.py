@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
-from suites.random_programs.scripts import Script, hold
+from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import capture_between, captured
 
 ORDERED = "a replay runs on the current stream, after what the stream waited for and before what waits for it"
@@ -39,14 +39,14 @@ def test_threads(impl: Adapter) -> None:
     hold(impl, 6, lambda script: _play(script, ("eager", "replay", "replay elsewhere")))
 
 
-def _play(script: Script, moves: tuple[str, ...]) -> None:
+def _play(script: DrawnScript, moves: tuple[str, ...]) -> None:
     script.use(captured, in_thread)
     script.do("places = [impl.default_stream(), impl.new_stream(), impl.new_stream(), impl.new_stream()]")
     # By chain: its tensor is `factor * (0, 1, …) + offset` by now; its latest stream; its graphs with what they do.
     value, at = [(1, 0), (1, 0)], [0, 0]
     graphs: list[list[tuple[str, int, int]]] = [[], []]
     for lane in (0, 1):
-        script.do(f"x{lane} = tensor([float(place) for place in range(37)])", f"event{lane} = impl.new_event()")
+        script.do(f"x{lane} = impl.tensor([float(place) for place in range(37)])", f"event{lane} = impl.new_event()")
         for name in (f"graph{lane}_0", f"graph{lane}_1"):
             graphs[lane].append((name, script.one_of(2, -1, 3), script.number(1, 9)))
             _capture(script, lane, *graphs[lane][-1])
@@ -69,11 +69,11 @@ def _play(script: Script, moves: tuple[str, ...]) -> None:
                 graphs[lane].remove(chosen)
         value[lane] = (value[lane][0] * factor, value[lane][1] * factor + offset)
     for lane in (0, 1):
-        wanted = "torch.arange(37.0) * {} + {}".format(*value[lane])
-        script.do(f"expect_equal(x{lane}, {wanted}, {ORDERED!r})")
+        expected = "torch.arange(37.0) * {} + {}".format(*value[lane])
+        script.do(f"expect_equal(impl, x{lane}, {expected}, {ORDERED!r})")
 
 
-def _capture(script: Script, lane: int, name: str, factor: int, offset: int) -> None:
+def _capture(script: DrawnScript, lane: int, name: str, factor: int, offset: int) -> None:
     script.do(
         f"def work():  # {factor} * x + {offset}, with values between that live in the graph's own memory",
         f"    half = x{lane} * {factor}",
@@ -84,7 +84,7 @@ def _capture(script: Script, lane: int, name: str, factor: int, offset: int) -> 
     )
 
 
-def _replay(script: Script, name: str, place: int, how: str) -> None:
+def _replay(script: DrawnScript, name: str, place: int, how: str) -> None:
     if how == "replay elsewhere":
         script.do("def elsewhere():", f"    with impl.stream(places[{place}]):", f"        {name}.replay()")
         script.do("in_thread(elsewhere)")
@@ -101,7 +101,7 @@ def test_streams_apart(impl: Adapter) -> None:
     hold(impl, 6, _work_apart)
 
 
-def _work_apart(script: Script) -> None:
+def _work_apart(script: DrawnScript) -> None:
     script.use(capture_between, expect)
     script.do("x, z = impl.full(37, 1.0), impl.full(37, 0.0)", "apart = impl.new_stream()")
     # Loads the kernels, so that nothing but a launch happens during the capture.
@@ -121,8 +121,8 @@ def _work_apart(script: Script) -> None:
             lines.append(f"    x.mul_({number}).add_(1)")
             factor, offset = factor * number, offset * number + 1
     script.do(*lines, "    x.add_(1)", "graph = impl.new_graph()", "capture_between(impl, graph, work)")
-    script.do(f"expect_equal(z, {once}, {APART!r})")
+    script.do(f"expect_equal(impl, z, {once}, {APART!r})")
     for start in (2, -3, 5):
         script.do(f"x.fill_({start})", "graph.replay()")
-        script.do(f"expect_equal(x, {start * factor + offset + 1}, 'a replay does the captured work')")
-        script.do(f"expect_equal(z, {once}, {APART!r})")
+        script.do(f"expect_equal(impl, x, {start * factor + offset + 1}, 'a replay does the captured work')")
+        script.do(f"expect_equal(impl, z, {once}, {APART!r})")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import property_test, requirement
-from suites.random_programs.scripts import Script, hold
+from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import replay
 from suites.support.editor import kept, refused_update, update
 from suites.support.handles import executable_of, launch
@@ -47,7 +47,7 @@ class _Work:
 
 
 class _Scene:
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: DrawnScript) -> None:
         self.script = script
         self.factor, self.offset = script.number(2, 5), script.number(1, 9)
         self.template = self.executable = _Work()
@@ -58,8 +58,8 @@ class _Scene:
         script.use(kept, executable_of, update, refused_update, launch, replay, expect)
         script.do(
             "x, y, flag, copy = (impl.full(37, 0.0) for _ in range(4))",
-            "source, other = tensor([float(place) for place in range(37)]), impl.full(37, 8.0)",
-            "matrix = tensor(torch.zeros((4, 7), dtype=torch.uint8))",
+            "source, other = impl.tensor([float(place) for place in range(37)]), impl.full(37, 8.0)",
+            "matrix = impl.tensor(torch.zeros((4, 7), dtype=torch.uint8))",
             "def work():",
             f"    x.mul_({self.factor})",
             f"    x.add_({self.offset})",
@@ -85,24 +85,24 @@ class _Scene:
             "for each, value in ((y, 0), (flag, -1), (copy, -1), (matrix, 0)):",
             "    each.fill_(value)",
             launched,
-            "wanted = torch.zeros((4, 7))",
+            "cells = torch.zeros((4, 7))",
         )
         if work.columns is not None:
             first, count, value = work.columns
-            self.script.do(f"wanted[:, {first}:{first + count}] = {value}")
-        wanted = {
+            self.script.do(f"cells[:, {first}:{first + count}] = {value}")
+        expected = {
             "x": f"{start * self.factor + self.offset}",
             "y": f"{2 * work.children}",
             "flag": f"{-1 if work.flag is None else work.flag}",
             "copy": "torch.arange(37)" if work.source == "source" else "8",
-            "matrix": "wanted",
+            "matrix": "cells",
         }
-        self.script.do(*(f"expect_equal({name}, {value}, {promise!r})" for name, value in wanted.items()))
+        self.script.do(*(f"expect_equal(impl, {name}, {value}, {promise!r})" for name, value in expected.items()))
 
     # -- moves --------------------------------------------------------------------------------------------------------
 
     def instantiate(self) -> None:
-        """Make the executable anew."""
+        """Make a new executable."""
         self.script.do("graph.instantiate()", "executable = executable_of(impl, graph)")
         self.executable = self.template
 
@@ -193,6 +193,6 @@ class _Scene:
         self.script.do(
             "for node in template.nodes():",
             "    leaving = {later for earlier, later in template.edges() if earlier == int(node)}",
-            "    told = template.counted('cudaGraphNodeGetDependentNodes', node)",
-            f"    expect(told == leaving, {AGREE!r}, f'{{told}} instead of {{leaving}}')",
+            "    dependents = template.counted('cudaGraphNodeGetDependentNodes', node)",
+            f"    expect(dependents == leaving, {AGREE!r}, f'{{dependents}} instead of {{leaving}}')",
         )

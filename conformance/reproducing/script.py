@@ -1,0 +1,99 @@
+"""A script that runs as it is written, so that it repeats what a test did.
+
+The words of its text are ``impl``, ``torch`` and the functions that the test lets it `use`.  They mean the same when
+the script of a failure is run without the kit: it has copies of those functions, and of the adapter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import torch
+
+from conformance.adapter import Adapter
+from conformance.checks import NotConforming, fail
+
+_INDENT = "    "
+#: Of calls that no other promise is made for.
+ORDINARY = "ordinary calls raise nothing"
+
+
+def as_promised(steps: Callable[[], None]) -> None:
+    """Take the steps of a script; what they raise rejects the implementation."""
+    try:
+        steps()
+    except NotConforming:
+        raise
+    except Exception as error:
+        fail(ORDINARY, f"{type(error).__name__}: {error}")
+
+
+class Script:
+    """Lines of Python, each run when it is written.
+
+    Attributes:
+        impl: the implementation under test.
+    """
+
+    def __init__(self, impl: Adapter) -> None:
+        self.impl = impl
+        self._names: dict[str, Any] = {"impl": impl, "torch": torch}
+        self._imports: dict[str, None] = {}
+        self._lines: list[str] = []
+        self._blocks: list[contextlib.AbstractContextManager[Any]] = []
+
+    def __getitem__(self, name: str) -> Any:
+        """What the text calls `name`."""
+        return self._names[name]
+
+    def use(self, *functions: Callable[..., Any]) -> None:
+        """Let the text have these functions of the suites and of `conformance.checks`, by their names."""
+        for function in functions:
+            self._names[function.__name__] = function
+            self._imports[f"from {function.__module__} import {function.__name__}"] = None
+
+    def do(self, *lines: str) -> None:
+        """Write these lines, and run them."""
+        self._write(*lines)
+        code = _compiled("\n".join(lines), "exec")
+        exec(code, self._names)  # noqa: S102  # the text is the suites' own
+
+    def enter(self, expression: str) -> None:
+        """Write and enter a block, ``with expression:``; the lines that follow are inside."""
+        self._write(f"with {expression}:")
+        block = eval(_compiled(expression, "eval"), self._names)  # noqa: S307  # likewise
+        block.__enter__()  # it is left by another call
+        self._blocks.append(block)
+
+    def leave(self) -> None:
+        """Leave the innermost block."""
+        self._blocks.pop().__exit__(None, None, None)
+
+    def close(self) -> None:
+        """Leave all blocks that are open, whatever they raise, wait for the device, and let go of everything."""
+        while self._blocks:
+            with contextlib.suppress(Exception):
+                self.leave()
+        with contextlib.suppress(Exception):
+            self.impl.synchronize()
+        self._names.clear()
+
+    def text(self) -> str:
+        """The script so far."""
+        last = self._lines[-1] if self._lines else ""
+        # A block that was entered last has no body yet.
+        missing = [last[: -len(last.lstrip())] + _INDENT + "pass"] if last.endswith(":") else []
+        return "\n".join([*self._imports, *self._lines, *missing])
+
+    def _write(self, *lines: str) -> None:
+        margin = _INDENT * len(self._blocks)
+        self._lines += [margin + line for text in lines for line in text.split("\n")]
+
+
+@functools.lru_cache(maxsize=4096)  # examples are alike
+def _compiled(text: str, mode: str) -> CodeType:
+    return compile(text, "<script>", mode, dont_inherit=True)
