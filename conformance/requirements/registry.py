@@ -119,11 +119,11 @@ class Registry:
         raise RequirementError(f"{where} names the unknown requirement {identity!r} ({hint})")
 
 
-def unclaimed(claimed: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:
-    """The ids of testable requirements that are not among the `claimed` ones: holes in the suites."""
-    known = (registry or load_registry()).requirements.values()
-    taken = set(claimed)
-    return tuple(entry.id for entry in known if entry.untestable is None and entry.id not in taken)
+def unclaimed(claimed_ids: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:
+    """The ids of testable requirements that are not among the `claimed_ids`: holes in the suites."""
+    requirements = (registry or load_registry()).requirements.values()
+    ids = set(claimed_ids)
+    return tuple(entry.id for entry in requirements if entry.untestable is None and entry.id not in ids)
 
 
 # -- loading ----------------------------------------------------------------------------------------------------------
