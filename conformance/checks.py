@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import torch
 
-from conformance.adapter import Adapter
 from conformance.tracebacks import missing_method
 
 __all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
+
+
+class Reader(Protocol):
+    """What reads a device tensor on the host, as every adapter does."""
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor: ...
 
 
 class NotConforming(AssertionError):
@@ -47,7 +52,7 @@ def expect(condition: object, promise: str, seen: str) -> None:
         fail(promise, seen)
 
 
-def expect_equal(impl: Adapter, tensor: torch.Tensor, expected: Any, promise: str) -> None:
+def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str) -> None:
     """Reject unless every element of the device tensor equals `expected`, bit for bit (a NaN equals a NaN).
 
     Args:
