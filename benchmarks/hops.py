@@ -48,7 +48,10 @@ class Hops:
 
 
 class Counter:
-    """A profile function that notes the reference's calls."""
+    """A profile function that notes the calls of functions in files below `root`, but for those that are `left_out`."""
+
+    root = ROOT
+    left_out = IN_PLACE
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
@@ -57,13 +60,13 @@ class Counter:
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         path = pathlib.Path(code.co_filename)
-        if event != "call" or code.co_name in IN_PLACE or not path.is_relative_to(ROOT):
+        if event != "call" or code.co_name in self.left_out or not path.is_relative_to(self.root):
             return
         if code.co_flags & inspect.CO_GENERATOR:
             if frame in self._generators:
                 return
             self._generators.append(frame)
-        self.calls.append((str(path.relative_to(ROOT)), code.co_name))
+        self.calls.append((str(path.relative_to(self.root)), code.co_name))
 
 
 def hops(way: Callable[[], object]) -> Hops:

@@ -66,11 +66,37 @@ class Adapter:
         needs_side_stream: whether a capture on the default stream is refused.
         visible_devices: the environment variable that limits a process to some of the devices, such as
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
-        script_words: Python expressions for scripts that reproduce a failure without the kit, where the usual ones do
-            not do: ``tensor`` (of ``data`` and ``dtype``), ``pinned``, ``read`` (of ``tensor``), ``setup`` (a context
-            manager around the script) and ``use`` (a statement that makes the device ready).  The device module is
-            called ``backend`` in them.
+        script_words: Python expressions for scripts that reproduce a failure without the kit, needed only where the
+            device differs from a usual one.  ``tensor`` makes a tensor of ``data`` and ``dtype``; ``pinned`` makes one
+            in pinned memory; ``read`` copies ``tensor`` to the host; ``setup`` is a context manager around the script;
+            ``use`` is a statement that makes the device ready.  They call the device module ``backend``.
         seed: for devices that make random choices; the same for the same test.
+
+    A subclass overrides the methods that have no default, and those that its class needs otherwise.  A method that is
+    missing makes the tests that need it errors, never failures:
+
+    >>> import torch
+    >>> class VendorGraph:
+    ...     def __init__(self, pool=None):
+    ...         self.pool = pool
+    >>> class VendorAdapter(Adapter):
+    ...     name, revision, graph_class = "vendor", "2.14", VendorGraph
+    ...     capabilities = {"hooks": False}
+    ...     device = torch.device("cpu")
+    ...
+    ...     def new_graph(self, keep_graph=None, *, pool=None, mode=None):
+    ...         return self.graph_class(pool)
+    ...
+    ...     def synchronize(self):
+    ...         pass
+    >>> adapter = VendorAdapter()
+    >>> adapter.new_graph(pool=(0, 1)).pool
+    (0, 1)
+    >>> adapter.read(adapter.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    >>> adapter.graph_pool_handle()
+    Traceback (most recent call last):
+    NotImplementedError
     """
 
     name: str
@@ -127,7 +153,7 @@ class Adapter:
         raise NotImplementedError
 
     def new_mem_pool(self) -> Any:
-        """A fresh ``MemPool`` object, which the CUDA page since 2.14 names besides tokens."""
+        """A fresh ``MemPool`` object, which the CUDA page names besides tokens since 2.14."""
         raise NotImplementedError
 
     def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
@@ -191,7 +217,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).to(self.device, copy=True)
 
     def full(self, shape: Sequence[int] | int, value: float, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """A device tensor of `shape` in ordinary memory, every element `value`; of 32-bit floats by default."""
+        """A device tensor of `shape` in ordinary memory, every element `value`; 32-bit floats by default."""
         import torch
 
         size = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -204,7 +230,7 @@ class Adapter:
         return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor's values on the host, a detached CPU copy.  Waits for the device, which a capture forbids."""
+        """The tensor's values on the host, a detached CPU copy.  Waits for the device: illegal in a capture."""
         self.synchronize()
         return tensor.detach().to("cpu", copy=True)
 
@@ -213,7 +239,7 @@ class Adapter:
         raise NotImplementedError
 
     def release_library_memory(self) -> None:
-        """Give back what libraries keep of the device's memory for themselves; called when no graph is alive."""
+        """Free the device memory that libraries keep for themselves; called when no graph is alive."""
 
     def memory_allocated(self) -> int:
         """Bytes of device memory that tensors occupy."""
@@ -265,7 +291,7 @@ class Adapter:
         """Make the implementation ready for the next test.
 
         Returns:
-            What is wrong and could not be repaired, in words, or ``None`` when all is well.
+            What is wrong and could not be put right, in words, or ``None`` when all is well.
         """
         while self._unsafe_allocations():
             self.runtime.cudaFree(self._unsafe_allocations().pop())
@@ -290,6 +316,29 @@ class ModuleAdapter(Adapter):
         graph_class: the class under test.
         device: where tensors are made.
         dialect, revision, capabilities, runtime: see `Adapter`.
+
+    The device module may be a module or any object with these names:
+
+    >>> from types import SimpleNamespace
+    >>> class VendorGraph:
+    ...     capturing = False
+    >>> class graph:
+    ...     def __init__(self, vendor_graph, pool=None, stream=None, capture_error_mode="global"):
+    ...         self.vendor_graph = vendor_graph
+    ...
+    ...     def __enter__(self):
+    ...         self.vendor_graph.capturing = True
+    ...
+    ...     def __exit__(self, *error):
+    ...         self.vendor_graph.capturing = False
+    >>> vendor = SimpleNamespace(graph=graph, graph_pool_handle=lambda: (0, 1))
+    >>> adapter = ModuleAdapter("vendor", vendor, VendorGraph, device="cpu", revision="2.14")
+    >>> captured = adapter.new_graph()
+    >>> with adapter.capture(captured, pool=adapter.graph_pool_handle(), mode="relaxed"):
+    ...     captured.capturing
+    True
+    >>> captured.capturing
+    False
     """
 
     def __init__(
@@ -349,19 +398,19 @@ class ModuleAdapter(Adapter):
         return bool(self.module.is_current_stream_capturing())
 
     def new_stream(self) -> Stream:
-        """A stream that nothing else uses: backends hand the few of a pool out in turn, those still in use as well."""
-        self._streams = _held_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
-        # What a capture that names no stream runs on; torch keeps it there, and so do those who took its class over.
-        taken = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
+        """A stream that nothing else uses: backends take streams from a small pool in turn, even ones still in use."""
+        self._streams = _referenced_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
+        # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
+        streams_in_use = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
         for _ in range(_STREAMS_IN_A_POOL + 1):
             stream: Stream = self.module.Stream()
-            if stream not in taken:
+            if stream not in streams_in_use:
                 break
         self._streams.append(stream)
         return stream
 
     def recover(self) -> str | None:
-        self._streams = _held_elsewhere(self._streams)
+        self._streams = _referenced_elsewhere(self._streams)
         return super().recover()
 
     def new_event(self) -> Event:
@@ -400,11 +449,11 @@ def _given(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _held_elsewhere(things: Sequence[Any]) -> list[Any]:
-    """Those of `things` that somebody besides this list still holds.
+def _referenced_elsewhere(things: Sequence[Any]) -> list[Any]:
+    """Those of `things` that something besides this list still refers to.
 
-    Weak references would say so too, but torch 2.11 does not clear those to its streams, and crashes when one that
-    outlived its stream is asked.
+    Weak references cannot tell: torch 2.11 does not clear those to its streams, and crashes when one that outlived
+    its stream is asked.
     """
     # Here a list holds each of them once more, and the new object alone.
     alone, *counts = [sys.getrefcount(thing) for thing in [object(), *things]]

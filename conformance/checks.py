@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import torch
 
-from conformance.adapter import Adapter
 from conformance.tracebacks import missing_method
 
 __all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
+
+
+class Reader(Protocol):
+    """What reads a device tensor on the host, as every adapter does."""
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor: ...
 
 
 class NotConforming(AssertionError):
@@ -32,13 +37,22 @@ def fail(promise: str, seen: str) -> NoReturn:
 
 
 def expect(condition: object, promise: str, seen: str) -> None:
-    """Reject unless `condition` holds."""
+    """Reject unless `condition` holds.
+
+    >>> replays = 3
+    >>> expect(replays == 3, "each replay runs the graph once", f"{replays} runs after 3 replays")
+    >>> replays = 2
+    >>> expect(replays == 3, "each replay runs the graph once", f"{replays} runs after 3 replays")
+    Traceback (most recent call last):
+    conformance.checks.NotConforming: promised: each replay runs the graph once
+    seen: 2 runs after 3 replays
+    """
     __tracebackhide__ = True
     if not condition:
         fail(promise, seen)
 
 
-def expect_equal(impl: Adapter, tensor: torch.Tensor, expected: Any, promise: str) -> None:
+def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str) -> None:
     """Reject unless every element of the device tensor equals `expected`, bit for bit (a NaN equals a NaN).
 
     Args:
@@ -48,24 +62,26 @@ def expect_equal(impl: Adapter, tensor: torch.Tensor, expected: Any, promise: st
         promise: what the document says.
     """
     __tracebackhide__ = True
-    seen = impl.read(tensor)
-    wanted = torch.as_tensor(expected, dtype=seen.dtype).detach()
-    if wanted.dim() == 0:
-        wanted = wanted.expand_as(seen)
-    if seen.shape != wanted.shape:
-        fail(promise, f"shape {tuple(seen.shape)} where {tuple(wanted.shape)} was expected")
-    if torch.equal(seen, wanted):  # one operator where the rest takes many, each of which a slow device may record
+    actual = impl.read(tensor)
+    expected_tensor = torch.as_tensor(expected, dtype=actual.dtype).detach()
+    if expected_tensor.dim() == 0:
+        expected_tensor = expected_tensor.expand_as(actual)
+    if actual.shape != expected_tensor.shape:
+        fail(promise, f"shape {tuple(actual.shape)} where {tuple(expected_tensor.shape)} was expected")
+    # One operator where the rest takes many, each of which a slow device may record.
+    if torch.equal(actual, expected_tensor):
         return
-    may_be_nan = seen.is_floating_point() or seen.is_complex()
-    same = (seen == wanted) | (seen.isnan() & wanted.isnan()) if may_be_nan else seen == wanted
+    same = actual == expected_tensor
+    if actual.is_floating_point() or actual.is_complex():
+        same |= actual.isnan() & expected_tensor.isnan()
     if bool(same.all()):
         return
     first = tuple((~same).nonzero()[0].tolist())
-    wrong = int((~same).sum())
+    wrong_count = int((~same).sum())
     fail(
         promise,
-        f"{wrong} of {same.numel()} elements differ; the first, at {first}, is {seen[first].item()!r} "
-        f"and should be {wanted[first].item()!r}",
+        f"{wrong_count} of {same.numel()} elements differ; the first, at {first}, is {actual[first].item()!r} "
+        f"and should be {expected_tensor[first].item()!r}",
     )
 
 
@@ -75,6 +91,16 @@ def expect_raises(
     """Reject unless `call` raises one of `kinds`; return what it raised.
 
     A gap in the adapter is never what `kinds` means, although its NotImplementedError is a RuntimeError.
+
+    >>> promise = "replay before capture raises RuntimeError"
+    >>> def replay():
+    ...     raise RuntimeError("no graph was captured")
+    >>> str(expect_raises(promise, replay))
+    'no graph was captured'
+    >>> expect_raises(promise, lambda: None)
+    Traceback (most recent call last):
+    conformance.checks.NotConforming: promised: replay before capture raises RuntimeError
+    seen: no error; the call returned None
     """
     __tracebackhide__ = True
     try:
@@ -100,10 +126,10 @@ def expect_no_raise(promise: str, call: Callable[[], Any]) -> Any:
 def expect_warning(promise: str, call: Callable[[], Any], text: str = "") -> Any:
     """Reject unless `call` warns with a message that contains `text` (any case); return its result."""
     __tracebackhide__ = True
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as entries:
         warnings.simplefilter("always")
         result = call()
-    messages = [str(entry.message) for entry in caught]
+    messages = [str(entry.message) for entry in entries]
     expect(
         any(text.lower() in message.lower() for message in messages),
         promise,

@@ -26,6 +26,16 @@ def requirement(*identities: str) -> pytest.MarkDecorator:
 
     Raises:
         TypeError: no id, or something that is not a string; most often a forgotten pair of parentheses.
+
+    >>> @requirement("pools.shared-token", "pools.private-by-default")
+    ... def test_a_token_shares_memory(impl): ...
+    >>> [mark] = test_a_token_shares_memory.pytestmark
+    >>> mark.args
+    ('pools.shared-token', 'pools.private-by-default')
+    >>> @requirement
+    ... def test_without_an_id(impl): ...
+    Traceback (most recent call last):
+    TypeError: requirement takes ids: @requirement("area.slug")
     """
     if not identities or not all(isinstance(identity, str) for identity in identities):
         raise TypeError('requirement takes ids: @requirement("area.slug")')
@@ -47,8 +57,8 @@ def time_limit(seconds: float) -> Callable[[_Test], _Test]:
 
 def property_test(test: _Test) -> _Test:
     """Say of a test that it draws examples, so that it may answer otherwise with other ones: ``@property_test``."""
-    marked: _Test = getattr(pytest.mark, PROPERTY_MARKER)(test)
-    return marked
+    marked_test: _Test = getattr(pytest.mark, PROPERTY_MARKER)(test)
+    return marked_test
 
 
 class Marked(Protocol):

@@ -42,10 +42,10 @@ def use_own(package: str) -> None:
 
 
 def _check_own(package: str, file: Path) -> None:
-    origin = getattr(sys.modules[package], "__file__", None)
-    if file.is_file() and (origin is None or Path(origin).resolve() != file):
+    other = getattr(sys.modules[package], "__file__", None)
+    if other is not None and file.is_file() and Path(other).resolve() != file:
         raise UsageError(
-            f"{origin or f'a folder {package}'} hides the kit's package {package!r} ({file.parent}): "
+            f"{other} hides the kit's package {package!r} ({file.parent}): "
             "rename it, or keep the folder that it lies in off the path"
         )
 

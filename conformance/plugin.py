@@ -8,19 +8,20 @@ from conformance.errors import ConformanceError, KitError
 from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
 from conformance.paths import SUITES, use_own
 from conformance.session import options
+from conformance.session.ending import end_session
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options when the command line asks for them."""
     config = pluginmanager.get_plugin("pytestconfig")
-    if isinstance(config, pytest.Config) and options.wanted(config.invocation_params.args):
+    if isinstance(config, pytest.Config) and options.is_requested(config.invocation_params.args):
         options.register(parser, config)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Add the options when only the configuration file asks for them."""
-    if options.wanted(args):
+    if options.is_requested(args):
         options.register(parser, early_config)
 
 
@@ -30,14 +31,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{TIME_MARKER}(seconds): how long a conformance test may take")
     config.addinivalue_line("markers", f"{PROPERTY_MARKER}: a conformance test that draws examples")
     try:
-        given = options.read(config)
-        if given is not None:
-            # Only now: other projects' sessions must not wait for it.
+        session_options = options.read(config)
+        if session_options is not None:
+            # Only now: sessions of other projects must not wait for the import.
             from conformance import start
 
-            start.start(config, given)
+            start.start(config, session_options)
     except KitError as error:
-        pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+        end_session(f"conformance: {error}", error.exit_status)
     except ConformanceError as error:
         raise pytest.UsageError(f"conformance: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Sets one pytest session up for conformance testing: in this process, or in workers that this process looks after."""
+"""Sets one pytest session up for conformance testing: in this process, or in workers that it controls."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def _settle_hypothesis(explore: int | None, times: float) -> None:
     from conformance.property_tests import draw
 
     draw(1.0 if explore is None else times)
-    # What hypothesis's own option for a seed sets; it wins over whatever else would choose one.
+    # What hypothesis's own option for a seed sets; it takes precedence over every other seed.
     core.global_force_seed = explore  # type: ignore[assignment]  # only its default is None
-    # It would mix in numbers from the source of modules that are not installed: other ones in a checkout of the kit or
-    # of a backend than where these are installed.
+    # Hypothesis would mix in numbers from the source of modules that are not installed, so that a checkout of the kit
+    # or of a backend would draw other examples than an installed one.
     with contextlib.suppress(ImportError):  # versions without the module do not do so
         from hypothesis.internal.conjecture import providers
 

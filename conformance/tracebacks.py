@@ -48,12 +48,12 @@ def implementation_frames(trace: TracebackType | None, kit: Sequence[Path]) -> t
     """
     frames = traceback.extract_tb(trace)
     last = max((place for place, frame in enumerate(frames) if _inside(frame.filename, kit)), default=-1)
-    kept = frames[last + 1 :][-KEPT_FRAMES:]
-    return tuple(f"{short_path(frame.filename)}:{frame.lineno} in {frame.name}" for frame in kept)
+    inner_frames = frames[last + 1 :][-KEPT_FRAMES:]
+    return tuple(f"{short_path(frame.filename)}:{frame.lineno} in {frame.name}" for frame in inner_frames)
 
 
 def short_path(file: str) -> str:
-    """`file` relative to where Python imports it from: a record is published, and homes are nobody's business."""
+    """`file` relative to where Python imports it from: a record is published, and must not name a home folder."""
     path = Path(file)
     roots = sorted({*map(Path, filter(None, sys.path)), Path.cwd()}, key=lambda root: len(root.parts), reverse=True)
     for root in roots:

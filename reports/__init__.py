@@ -29,6 +29,22 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
     Raises:
         RecordError: there is no record, the table cannot be read, or `output` cannot be written.  The table is read
             before anything is written, so a refusal leaves an earlier report as it was.
+
+    >>> import tempfile
+    >>> from conformance.records.record import Header
+    >>> header = Header(
+    ...     implementation="vendor", dialect="cuda", revision="2.14", capabilities={}, environment={}, options={},
+    ...     planned={}, not_applicable=(), narrowed=False, requirements=(), kit_version="0.1.0", suite_digest="",
+    ...     started_at="2026-01-01T12:00:00+00:00",
+    ... )
+    >>> record = Record(Path("vendor.jsonl"), header, results=(), started=(), footer=None, truncated=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pages = write([record], Path(folder))
+    ...     text = pages[1].read_text(encoding="utf-8")
+    >>> [page.name for page in pages]
+    ['report.html', 'report.md']
+    >>> text.splitlines()[0]
+    '# Graph capture conformance: vendor'
     """
     if not records:
         raise RecordError("a report needs at least one record")

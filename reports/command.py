@@ -27,19 +27,19 @@ def add(commands: Commands) -> None:
     )
 
 
-def _report(given: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> int:
     import reports
 
-    records = [read_record(path) for path in given.records]
+    records = [read_record(path) for path in options.records]
     try:
-        given.output.mkdir(parents=True, exist_ok=True)
-        written: list[Path] = reports.write(records, given.output, given.self_check)
+        options.output.mkdir(parents=True, exist_ok=True)
+        pages: list[Path] = reports.write(records, options.output, options.self_check)
     except OSError as error:
-        where = error.filename or given.output
-        raise UsageError(f"the report {where} cannot be written: {error.strerror or error}") from None
+        file = error.filename or options.output
+        raise UsageError(f"the report {file} cannot be written: {error.strerror or error}") from None
     for record in records:
         print(f"record:  {record.path}")
         print(f"verdict: {record.claim.line}")
     # The first one written is the page to begin with.
-    print(f"report:  {written[0] if written else given.output}")
+    print(f"report:  {pages[0] if pages else options.output}")
     return ExitStatus.CONFORMING

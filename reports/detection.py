@@ -48,7 +48,7 @@ class Detection:
 
     Attributes:
         kind, symbol, headline: what it came to.
-        notices: why it may not tell of the suites that the records come from.
+        notices: why it may not describe the suites that the records come from.
         groups: everything that was tried.
         wrong: what did not come out well.
         facts: how it was made.
@@ -64,7 +64,7 @@ class Detection:
 
 
 def detection(table: Table, runs: Sequence[tuple[str, Header]]) -> Detection:
-    """What a report says of `table` beside records with these labels and headers."""
+    """What a report says about `table`, next to records with these labels and headers."""
     layers = dict.fromkeys(row.layer for row in table.of("fault"))
     groups = [
         _group(f"Faults of the layer: {layer}", [row for row in table.of("fault") if row.layer == layer])
@@ -113,7 +113,7 @@ def _notices(table: Table, runs: Sequence[tuple[str, Header]]) -> tuple[str, ...
 
 
 def _facts(table: Table) -> tuple[tuple[str, str], ...]:
-    tried = [row.script for row in table.rows if row.script is not None]
+    scripts = [row.script for row in table.rows if row.script is not None]
     facts = [
         ("started", table.started_at),
         ("duration", f"{seconds(table.duration_s)}, {table.processes} at a time"),
@@ -121,7 +121,7 @@ def _facts(table: Table) -> tuple[tuple[str, str], ...]:
         ("suite digest", table.suite_digest),
         *((name, str(value)) for name, value in table.environment.items()),
     ]
-    if tried:
-        kept = f"{tried.count(AS_PROMISED)} of {len(tried)} fail with the fault and pass without it"
-        facts.insert(0, ("scripts of killed faults", kept))
+    if scripts:
+        figure = f"{scripts.count(AS_PROMISED)} of {len(scripts)} fail with the fault and pass without it"
+        facts.insert(0, ("scripts of killed faults", figure))
     return tuple(facts)

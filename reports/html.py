@@ -1,4 +1,4 @@
-"""The report as one HTML file that loads nothing: styles and the script for the filters stand inside it."""
+"""The report as one HTML file that loads nothing: styles and the script for the filters are inside it."""
 
 from __future__ import annotations
 

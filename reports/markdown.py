@@ -47,8 +47,8 @@ def _lines(report: Report) -> Iterator[str]:
     for one in report.observations:
         where = f" on {_text(one.column.label)}" if several else ""
         values = [f"{_text(name)} = {_text(value)}" for name, value in one.values]
-        said = "; ".join([*values, _text(one.note)] if one.note else values)
-        yield f"- {_code(one.title)}{where}: {_text(one.text)} {said} ({_code(one.test)})"
+        text = "; ".join([*values, _text(one.note)] if one.note else values)
+        yield f"- {_code(one.title)}{where}: {_text(one.text)} {text} ({_code(one.test)})"
     if not report.observations:
         yield "None."
     for heading, absences in (("Not supported", report.unsupported), ("Not applicable", report.not_applicable)):
@@ -65,8 +65,8 @@ def _column(column: Column) -> Iterator[str]:
     yield from ("", f"- Scored requirements: {_counts(column.scored)}", f"- Tests: {_counts(column.tests)}", "")
     yield from _table(("What", "Value"), ((_text(name), _text(value)) for name, value in column.facts))
     for heading, items in (("Declared capabilities", column.capabilities), ("Environment", column.environment)):
-        listed = "; ".join(f"{_text(name)} {_text(value)}" for name, value in items)
-        yield from ("", f"{heading}: {listed or 'none'}")
+        values = "; ".join(f"{_text(name)} {_text(value)}" for name, value in items)
+        yield from ("", f"{heading}: {values or 'none'}")
 
 
 def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
@@ -112,22 +112,22 @@ def _absences(absences: Sequence[Absence], *, several: bool) -> Iterator[str]:
         yield "None."
 
 
-def _detection(found: Detection) -> Iterator[str]:
+def _detection(detection: Detection) -> Iterator[str]:
     yield from ("", "## What these suites detect", "", DETECTION, "")
-    yield f"**{found.symbol} {_text(found.headline)}**"
-    for notice in found.notices:
+    yield f"**{detection.symbol} {_text(detection.headline)}**"
+    for notice in detection.notices:
         yield from ("", f"> **Note.** {_text(notice)}")
-    for line in found.wrong:
+    for line in detection.wrong:
         row = line.row
         yield from ("", f"### {_word(line.word)}: {_code(row.name)} ({row.kind} of {_text(_changed(row))})", "")
         yield from (_text(row.about), "", *_block(line.complaint))
-    figures = ((group.name, group.figure) for group in found.groups)
+    figures = ((group.name, group.figure) for group in detection.groups)
     yield from (
         "",
-        *_table(("What", "Value"), ((_text(name), _text(value)) for name, value in (*figures, *found.facts))),
+        *_table(("What", "Value"), ((_text(name), _text(value)) for name, value in (*figures, *detection.facts))),
     )
     yield from ("", "<details><summary>The whole table</summary>")
-    for group in found.groups:
+    for group in detection.groups:
         yield from ("", f"### {_text(group.name)}", "")
         yield from _table(
             ("Name", "About", "Outcome", "Rejected by", "Area", "Tests", "Message", "Script"),

@@ -183,11 +183,11 @@ class _Anchors:
         self._taken: set[str] = set()
 
     def make(self, *parts: str) -> str:
-        wanted = anchor = re.sub(r"[^A-Za-z0-9._]+", "-", "-".join(parts)).strip("-")
+        stem = anchor = re.sub(r"[^A-Za-z0-9._]+", "-", "-".join(parts)).strip("-")
         number = 1
         while anchor in self._taken:
             number += 1
-            anchor = f"{wanted}-{number}"
+            anchor = f"{stem}-{number}"
         self._taken.add(anchor)
         return anchor
 
@@ -212,7 +212,7 @@ def _labels(records: Sequence[Record]) -> list[str]:
 
 def _column(record: Record, label: str, anchors: _Anchors) -> Column:
     header = record.header
-    asked = [entry.capability for entry in header.requirements if entry.capability is not None]
+    needed_capabilities = [entry.capability for entry in header.requirements if entry.capability is not None]
     options = [f"{name}={_plain(value)}" for name, value in header.options.items() if value not in (None, False, "")]
     duration = seconds(record.footer.duration_s) if record.footer is not None else "unknown: the run was cut short"
     facts = [
@@ -234,7 +234,7 @@ def _column(record: Record, label: str, anchors: _Anchors) -> Column:
         facts=tuple(facts),
         capabilities=tuple(
             (name, ("yes" if header.capabilities[name] else "no") if name in header.capabilities else "unstated")
-            for name in dict.fromkeys([*header.capabilities, *asked])
+            for name in dict.fromkeys([*header.capabilities, *needed_capabilities])
         ),
         environment=tuple((name, str(value)) for name, value in header.environment.items()),
         scored=_counts(record.assessment.scored.items()),
@@ -243,8 +243,8 @@ def _column(record: Record, label: str, anchors: _Anchors) -> Column:
 
 
 def _counts(items: Iterable[tuple[Verdict, int]]) -> Counts:
-    given = dict(items)
-    return tuple((word, given[verdict]) for verdict, word in VERDICTS.items() if verdict in given)
+    numbers = dict(items)
+    return tuple((word, numbers[verdict]) for verdict, word in VERDICTS.items() if verdict in numbers)
 
 
 def _plain(value: object) -> str:
@@ -277,28 +277,28 @@ def _judged_wrong(requirement: Requirement, verdict: Verdict) -> bool:
 def _findings(column: Column, record: Record, anchors: _Anchors, *, several: bool) -> list[Finding]:
     prefix = ("failure", column.label) if several else ("failure",)
     verdicts = record.assessment.requirements
-    known = [entry for entry in record.header.requirements if entry.id in verdicts]
-    wrong = [entry for entry in known if _judged_wrong(entry, verdicts[entry.id])]
+    entries = [entry for entry in record.header.requirements if entry.id in verdicts]
+    unmet = [entry for entry in entries if _judged_wrong(entry, verdicts[entry.id])]
     # What is documented comes before advice; the kit's own errors say the least of the implementation.
-    wrong.sort(key=lambda entry: (verdicts[entry.id] is Verdict.ERROR, entry.level != "must"))
+    unmet.sort(key=lambda entry: (verdicts[entry.id] is Verdict.ERROR, entry.level != "must"))
     findings = []
-    for entry in wrong:
-        mine = [result for result in record.results if entry.id in result.requirements]
+    for entry in unmet:
+        results = [result for result in record.results if entry.id in result.requirements]
         findings.append(
             Finding(
                 anchor=anchors.make(*prefix, entry.id),
                 column=column,
                 word=VERDICTS[verdicts[entry.id]],
                 requirement=entry,
-                tests=tuple(result for result in mine if _wrong(result.verdict)),
-                others=tuple(result for result in mine if not _wrong(result.verdict)),
+                tests=tuple(result for result in results if _wrong(result.verdict)),
+                others=tuple(result for result in results if not _wrong(result.verdict)),
             )
         )
-    shown = {result.test for finding in findings for result in finding.tests}
-    left_open = {entry.id for entry in known if not entry.scored}
+    reported_tests = {result.test for finding in findings for result in finding.tests}
+    left_open = {entry.id for entry in entries if not entry.scored}
     for result in record.results:
-        noted = result.verdict is Verdict.FAIL and left_open.intersection(result.requirements)
-        if _wrong(result.verdict) and result.test not in shown and not noted:
+        is_noted = result.verdict is Verdict.FAIL and left_open.intersection(result.requirements)
+        if _wrong(result.verdict) and result.test not in reported_tests and not is_noted:
             anchor = anchors.make(*prefix, result.test)
             findings.append(Finding(anchor, column, VERDICTS[result.verdict], None, (result,), ()))
     return findings
@@ -349,21 +349,21 @@ def _reason(entry: Requirement, record: Record, verdict: Verdict) -> str:
 def _observations(column: Column, record: Record) -> Iterable[Observation]:
     left_open = {entry.id: entry for entry in record.header.requirements if entry.level == "may"}
     for result in record.results:
-        mine = [left_open[identity] for identity in result.requirements if identity in left_open]
-        note = (result.seen or result.message) if mine and result.verdict is Verdict.FAIL else ""
+        requirements = [left_open[identity] for identity in result.requirements if identity in left_open]
+        note = (result.seen or result.message) if requirements and result.verdict is Verdict.FAIL else ""
         if not result.observations and not note:
             continue
-        title = mine[0].id if mine else ", ".join(result.requirements) or result.test
+        title = requirements[0].id if requirements else ", ".join(result.requirements) or result.test
         values = tuple((name, _plain(value)) for name, value in result.observations.items())
-        yield Observation(column, title, mine[0].text if mine else "", result.test, values, note)
+        yield Observation(column, title, requirements[0].text if requirements else "", result.test, values, note)
 
 
 def _unsupported(column: Column, record: Record) -> Iterable[Absence]:
-    declared = record.header.capabilities
+    capabilities = record.header.capabilities
     for entry in record.header.requirements:
         if record.assessment.requirements.get(entry.id) is not Verdict.UNSUPPORTED:
             continue
-        if entry.capability is not None and declared.get(entry.capability) is False:
+        if entry.capability is not None and capabilities.get(entry.capability) is False:
             yield Absence(column, entry, f"{entry.capability} is declared absent")
         else:
             yield Absence(column, entry, _reason(entry, record, Verdict.UNSUPPORTED) or "no reason was recorded")

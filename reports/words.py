@@ -43,7 +43,7 @@ WORDS: tuple[Word, ...] = (*VERDICTS.values(), RECORDED, UNTESTABLE, NOT_APPLICA
 
 @dataclass(frozen=True)
 class Standing:
-    """How a page shows what a run comes to: the style of the box, and a symbol beside its colour."""
+    """How a page shows the result of a run: the style of the box, and a symbol besides its colour."""
 
     style: Literal["holds", "fails", "incomplete"]
     symbol: str
@@ -67,10 +67,10 @@ OUTCOMES: dict[Outcome, Word] = {
     Outcome.ACCEPTED: Word("accepted", "✓", "accepted", "pass"),
 }
 
-#: What stands above the observations.
+#: The introduction to the observations.
 OBSERVATIONS = "What the documents leave to the implementation: recorded, never judged."
 
-#: What stands above the table of a self-check.
+#: The introduction to the table of a self-check.
 DETECTION = (
     "How sharp the suites are: a fault is the reference with one thing wrong on purpose, and has to be killed, "
     "by a requirement that it breaks; a variant is correct, though unlike the reference, and has to be accepted."
@@ -82,7 +82,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 def visible(value: object) -> str:
     r"""`value` as text in which nothing is hidden: control, direction and surrogate characters become ``\uXXXX``.
 
-    A record may carry whatever a broken backend printed; such characters could end a line of a table, turn the
+    A record may contain anything that a broken backend printed; such characters could end a line of a table, turn the
     direction of the page or make it impossible to encode.
     """
     text = str(value).replace("\r\n", "\n").replace("\t", "    ")

@@ -54,7 +54,7 @@ class Known:
     software: bool = False
 
     def defines(self, cls: type) -> bool:
-        """Whether `cls` is the graph class, told by its qualified name, so that nothing needs importing."""
+        """Whether `cls` is the graph class, judged by its qualified name, so that nothing needs importing."""
         inside = cls.__module__ == self.package or cls.__module__.startswith(self.package + ".")
         return inside and cls.__qualname__ == self.graph_class
 
@@ -111,7 +111,7 @@ def resolve(spec: str, *, device: str | None = None, revision: str | None = None
         ImplementationError: `spec` names nothing, or something that cannot be tested; one line that says what.
         UsageError: `revision` is no release.
     """
-    adapter = _known(spec, spec, device) if ":" not in spec else _from_attribute(spec, device)
+    adapter = _known_adapter(spec, spec, device) if ":" not in spec else _from_attribute(spec, device)
     if revision is not None:
         adapter.revision = _checked_revision(revision)
     check(spec, adapter)
@@ -141,7 +141,7 @@ def check_name(spec: str) -> None:
     """
     if ":" not in spec and spec not in KNOWN:
         raise ImplementationError(
-            f"--impl={spec}: no implementation has that name{_meant(spec, KNOWN)} (known: {', '.join(KNOWN)}; "
+            f"--impl={spec}: no implementation has that name{_hint(spec, KNOWN)} (known: {', '.join(KNOWN)}; "
             "or give package.module:attribute or path/to/file.py:attribute)"
         )
 
@@ -179,13 +179,13 @@ def check(spec: str, adapter: Adapter) -> None:
 def _check_capabilities(spec: str, adapter: Adapter) -> None:
     if not isinstance(adapter.capabilities, Mapping):
         raise ImplementationError(f"--impl={spec}: the adapter's capabilities must be a mapping of names to booleans")
-    for name, declared in adapter.capabilities.items():
+    for name, value in adapter.capabilities.items():
         if name not in CAPABILITIES:
             raise ImplementationError(
-                f"--impl={spec}: the adapter declares an unknown capability {name!r}{_meant(str(name), CAPABILITIES)}"
+                f"--impl={spec}: the adapter declares an unknown capability {name!r}{_hint(str(name), CAPABILITIES)}"
             )
-        if not isinstance(declared, bool):
-            raise ImplementationError(f"--impl={spec}: capability {name!r} must be True or False, not {declared!r}")
+        if not isinstance(value, bool):
+            raise ImplementationError(f"--impl={spec}: capability {name!r} must be True or False, not {value!r}")
 
 
 def _check_graph_class(spec: str, adapter: Adapter) -> None:
@@ -206,19 +206,19 @@ def _check_graph_class(spec: str, adapter: Adapter) -> None:
 # -- by name ----------------------------------------------------------------------------------------------------------
 
 
-def _known(spec: str, name: str, device: str | None) -> Adapter:
+def _known_adapter(spec: str, name: str, device: str | None) -> Adapter:
     check_name(spec)
     module, _, attribute = KNOWN[name].factory.partition(":")
     try:
         factory: Callable[..., object] = getattr(importlib.import_module(module), attribute)
     except ImportError as error:
         raise _import_failed(spec, module, error) from None
-    return _made(spec, factory, device)
+    return _call_factory(spec, factory, device)
 
 
-def _meant(word: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+def _hint(word: str, names: Mapping[str, object]) -> str:
+    matches = difflib.get_close_matches(word, list(names), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 # -- by attribute -----------------------------------------------------------------------------------------------------
@@ -229,33 +229,33 @@ def _from_attribute(spec: str, device: str | None) -> Adapter:
     if not place or not path:
         raise ImplementationError(f"--impl={spec}: write package.module:attribute or path/to/file.py:attribute")
     module = _load_file(spec, Path(place)) if place.endswith(".py") else _load_module(spec, place)
-    found: Any = module
+    target: Any = module
     for part in path.split("."):
         try:
-            found = getattr(found, part)
+            target = getattr(target, part)
         except AttributeError:
             public = {name: None for name in vars(module) if not name.startswith("_")}
             raise ImplementationError(
-                f"--impl={spec}: {place} has no attribute {path!r}{_meant(path, public)}"
+                f"--impl={spec}: {place} has no attribute {path!r}{_hint(path, public)}"
             ) from None
-    return _adapter_of(spec, found, device)
+    return _adapter_of(spec, target, device)
 
 
-def _adapter_of(spec: str, found: object, device: str | None) -> Adapter:
+def _adapter_of(spec: str, target: object, device: str | None) -> Adapter:
     from conformance.adapter import Adapter
 
-    if isinstance(found, Adapter):
+    if isinstance(target, Adapter):
         if device is not None:
             raise ImplementationError(
                 f"--impl={spec}: --device={device} does not apply, since the adapter is already made"
             )
-        return found
-    if isinstance(found, type) and not issubclass(found, Adapter):
-        return _graph_class_adapter(spec, found, device)
-    if callable(found):
-        return _made(spec, found, device)
+        return target
+    if isinstance(target, type) and not issubclass(target, Adapter):
+        return _graph_class_adapter(spec, target, device)
+    if callable(target):
+        return _call_factory(spec, target, device)
     raise ImplementationError(
-        f"--impl={spec}: {type(found).__name__} {one_line(repr(found), 60)} is neither an adapter "
+        f"--impl={spec}: {type(target).__name__} {one_line(repr(target), 60)} is neither an adapter "
         "(conformance.adapter.Adapter), nor a function that returns one, nor a graph class"
     )
 
@@ -270,13 +270,13 @@ def _graph_class_adapter(spec: str, cls: type, device: str | None) -> Adapter:
             f"--impl={spec}: class {cls.__qualname__} {what}{missing}: write an adapter for it, a subclass of "
             "conformance.adapter.Adapter or a call of conformance.adapter.ModuleAdapter"
         )
-    adapter = _known(spec, base, device)
+    adapter = _known_adapter(spec, base, device)
     adapter.graph_class = cls
     adapter.name = spec.encode("ascii", "replace").decode()
     return adapter
 
 
-def _made(spec: str, factory: Callable[..., object], device: str | None) -> Adapter:
+def _call_factory(spec: str, factory: Callable[..., object], device: str | None) -> Adapter:
     from conformance.adapter import Adapter
 
     settings: dict[str, str] = {}
@@ -285,17 +285,17 @@ def _made(spec: str, factory: Callable[..., object], device: str | None) -> Adap
             raise ImplementationError(f"--impl={spec}: --device={device} does not apply, since it takes no device")
         settings["device"] = device
     try:
-        made = factory(**settings)
+        adapter = factory(**settings)
     except ConformanceError as error:
         raise ImplementationError(f"--impl={spec}: {error}") from None
     except Exception as error:
         where = last_line_in(error, inspect.getsourcefile(inspect.unwrap(factory)) or "")
         raise ImplementationError(f"--impl={spec}: making the adapter failed{where}: {one_line(error)}") from None
-    if not isinstance(made, Adapter):
+    if not isinstance(adapter, Adapter):
         raise ImplementationError(
-            f"--impl={spec}: the function returned a {type(made).__name__}, not a conformance.adapter.Adapter"
+            f"--impl={spec}: the function returned a {type(adapter).__name__}, not a conformance.adapter.Adapter"
         )
-    return made
+    return adapter
 
 
 def _takes_device(factory: Callable[..., object]) -> bool:
@@ -303,7 +303,7 @@ def _takes_device(factory: Callable[..., object]) -> bool:
         parameters = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):  # some callables written in C have no signature
         return False
-    return any(one.name == "device" or one.kind is one.VAR_KEYWORD for one in parameters)
+    return any(parameter.name == "device" or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 # -- importing --------------------------------------------------------------------------------------------------------
@@ -330,13 +330,13 @@ def _load_file(spec: str, path: Path) -> ModuleType:
     _make_importable(path.parent)
     # A name of its own for each file, so that two files called adapter.py do not replace each other.
     name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    loaded = importlib.util.spec_from_file_location(name, path)
-    if loaded is None or loaded.loader is None:
+    module_spec = importlib.util.spec_from_file_location(name, path)
+    if module_spec is None or module_spec.loader is None:
         raise ImplementationError(f"--impl={spec}: {path} is not a Python file")
-    module = importlib.util.module_from_spec(loaded)
+    module = importlib.util.module_from_spec(module_spec)
     sys.modules[name] = module
     try:
-        loaded.loader.exec_module(module)
+        module_spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise _import_failed(spec, str(path), error) from None

@@ -20,8 +20,8 @@ def add(commands: Commands) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the record to write")
 
 
-def _merge(given: argparse.Namespace) -> int:
-    record = merge(given.records, given.output)
+def _merge(options: argparse.Namespace) -> int:
+    record = merge(options.records, options.output)
     print(f"record:  {record.path}")
     print(f"verdict: {record.claim.line}")
     return record.assessment.verdict.exit_status

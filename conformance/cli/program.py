@@ -1,4 +1,4 @@
-"""Parses the command line and hands it to a command.  Each command is a module with `add` and a function it sets.
+"""Parses the command line and calls a command.  Each command is a module whose `add` registers its function.
 
 The harness's own are listed here.  Those of packages that build on it are entry points of the group `GROUP`.
 """
@@ -48,11 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         parser = _parser(_further(words))
-        given, rest = parser.parse_known_args(words)
-        if rest and not given.passes_on:
+        options, rest = parser.parse_known_args(words)
+        if rest and not options.passes_on:
             raise UsageError(f"unknown argument {rest[0]!r} (see graph-conformance --help)")
-        given.rest = rest
-        status: int = given.call(given)
+        options.rest = rest
+        status: int = options.call(options)
     except ConformanceError as error:
         print(f"graph-conformance: {error}", file=sys.stderr)
         return error.exit_status
@@ -75,13 +75,13 @@ def _parser(further: Iterable[Add]) -> argparse.ArgumentParser:
 
 def _further(words: Sequence[str]) -> list[Add]:
     """What adds the commands of other packages, unless `words` name one of the harness's: loading them takes time."""
-    named = next(iter(words), "--help")
-    if named in _FIRST or named in _LAST:
+    name = next(iter(words), "--help")
+    if name in _FIRST or name in _LAST:
         return []
     entries = {entry.name: entry for entry in entry_points(group=GROUP)}
-    if not entries and not named.startswith("-"):
+    if not entries and not name.startswith("-"):
         raise UsageError(
-            f"no command {named!r}: the kit's installation is older than its code and knows no commands but "
+            f"no command {name!r}: the kit's installation is older than its code and knows no commands but "
             f"{', '.join([*_FIRST, *_LAST])}; install it again"
         )
     return [_load(entry) for entry in entries.values()]

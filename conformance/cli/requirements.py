@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--level", action="append", default=[], choices=LEVELS, help=f"only this level{several}")
     parser.add_argument("--dialect", action="append", default=[], choices=DIALECTS, help=f"what holds for it{several}")
     parser.add_argument(
-        "--capability", action="append", default=[], choices=CAPABILITIES, help=f"what stands behind it{several}"
+        "--capability", action="append", default=[], choices=CAPABILITIES, help=f"what needs it{several}"
     )
     parser.add_argument("--revision", metavar="R", help="what that PyTorch release already documents")
     parser.add_argument(
@@ -62,44 +62,44 @@ def add(commands: Commands) -> None:
     )
 
 
-def _requirements(given: argparse.Namespace) -> int:
-    filters = [name for name in _FILTERS if getattr(given, name)]
-    if given.coverage:
+def _requirements(options: argparse.Namespace) -> int:
+    filters = [name for name in _FILTERS if getattr(options, name)]
+    if options.coverage:
         if filters:
             raise UsageError(f"--{filters[0]} does not go with --coverage; --document does")
-        return _coverage(given)
+        return _coverage(options)
     for option in ("markdown", "check"):
-        if getattr(given, option) is not None:
-            if filters or given.document or given.json:
+        if getattr(options, option) is not None:
+            if filters or options.document or options.json:
                 raise UsageError(f"--{option} is about all requirements; no filter goes with it")
-            return _write(given.markdown) if option == "markdown" else _check(given.check)
-    return _list(_chosen(given), as_json=given.json)
+            return _write(options.markdown) if option == "markdown" else _check(options.check)
+    return _list(_filter(options), as_json=options.json)
 
 
 # -- listing ----------------------------------------------------------------------------------------------------------
 
 
-def _chosen(given: argparse.Namespace) -> list[Requirement]:
+def _filter(options: argparse.Namespace) -> list[Requirement]:
     registry = load_registry()
-    for area in given.area:
+    for area in options.area:
         if area not in registry.areas:
             raise UsageError(f"--area={area}: no such area (known: {', '.join(registry.areas)})")
-    until = _revision(given.revision)
-    documented = _documented(given.document, registry.requirements.values())
+    until = _revision(options.revision)
+    documented_ids = _documented_ids(options.document, registry.requirements.values())
     return [
         entry
         for entry in registry.requirements.values()
-        if _among(entry.area, given.area)
-        and _among(entry.level, given.level)
-        and _among(entry.capability, given.capability)
-        and (not given.dialect or not set(entry.dialects).isdisjoint(given.dialect))
+        if _among(entry.area, options.area)
+        and _among(entry.level, options.level)
+        and _among(entry.capability, options.capability)
+        and (not options.dialect or not set(entry.dialects).isdisjoint(options.dialect))
         and (until is None or Revision(entry.since) <= until)
-        and (documented is None or entry.id in documented)
+        and (documented_ids is None or entry.id in documented_ids)
     ]
 
 
-def _among(value: str | None, wanted: Collection[str]) -> bool:
-    return not wanted or value in wanted
+def _among(value: str | None, choices: Collection[str]) -> bool:
+    return not choices or value in choices
 
 
 def _revision(text: str | None) -> Revision | None:
@@ -109,9 +109,9 @@ def _revision(text: str | None) -> Revision | None:
         raise UsageError(f"--revision={text}: {error}") from None
 
 
-def _documented(names: Iterable[str], requirements: Collection[Requirement]) -> set[str] | None:
+def _documented_ids(names: Iterable[str], requirements: Collection[Requirement]) -> set[str] | None:
     """The ids of what the named documents ask for, or ``None`` when none is named."""
-    found: set[str] = set()
+    all_ids: set[str] = set()
     documents = load_documents()
     names = list(names)
     for name in names:
@@ -129,15 +129,15 @@ def _documented(names: Iterable[str], requirements: Collection[Requirement]) -> 
                 f"--document={name}: nothing is documented there (known: {', '.join(documents)}, or a name such as "
                 "torch.cuda.CUDAGraph)"
             )
-        found |= ids
-    return found if names else None
+        all_ids |= ids
+    return all_ids if names else None
 
 
-def _list(chosen: Sequence[Requirement], *, as_json: bool) -> int:
+def _list(requirements: Sequence[Requirement], *, as_json: bool) -> int:
     if as_json:
-        print(json.dumps([entry.to_dict() for entry in chosen], indent=2))
+        print(json.dumps([entry.to_dict() for entry in requirements], indent=2))
         return ExitStatus.CONFORMING
-    rows = [(entry.id, entry.level, entry.since, entry.capability or "", entry.text) for entry in chosen]
+    rows = [(entry.id, entry.level, entry.since, entry.capability or "", entry.text) for entry in requirements]
     print(
         tabulate(
             rows,
@@ -152,16 +152,16 @@ def _list(chosen: Sequence[Requirement], *, as_json: bool) -> int:
 # -- coverage ---------------------------------------------------------------------------------------------------------
 
 
-def _coverage(given: argparse.Namespace) -> int:
-    documents = _documents(given.document)
-    records = [read_record(path) for path in given.coverage]
-    covered = [part for document in documents for part in cover(document, records)]
-    whole = [part for part in covered if part.member is None]
-    undecided = [entry for part in whole for entry in part.undecided]
-    if given.json:
-        print(json.dumps([part.to_dict() for part in covered], indent=2))
+def _coverage(options: argparse.Namespace) -> int:
+    documents = _documents(options.document)
+    records = [read_record(path) for path in options.coverage]
+    parts = [part for document in documents for part in cover(document, records)]
+    totals = [part for part in parts if part.member is None]
+    undecided = [entry for part in totals for entry in part.undecided]
+    if options.json:
+        print(json.dumps([part.to_dict() for part in parts], indent=2))
     else:
-        _print_coverage(covered, whole)
+        _print_coverage(parts, totals)
     return ExitStatus.NOT_CONFORMING if undecided else ExitStatus.CONFORMING
 
 
@@ -173,16 +173,16 @@ def _documents(names: Collection[str]) -> list[Document]:
     return [document for key, document in documents.items() if _among(key, names)]
 
 
-def _print_coverage(covered: Sequence[Coverage], whole: Sequence[Coverage]) -> None:
-    rows = [(part.document, part.member or "(all)", *part.counts) for part in covered]
-    total = [sum(column) for column in zip(*(part.counts for part in whole), strict=True)]
+def _print_coverage(parts: Sequence[Coverage], totals: Sequence[Coverage]) -> None:
+    rows = [(part.document, part.member or "(all)", *part.counts) for part in parts]
+    sums = [sum(column) for column in zip(*(part.counts for part in totals), strict=True)]
     headers = ("document", "member", "statements", "decided", "untestable", "undecided")
-    print(tabulate([*rows, ("(all)", "", *total)], headers=headers))
-    hopeless = [(entry.id, entry.untestable) for part in whole for entry in part.untestable]
+    print(tabulate([*rows, ("(all)", "", *sums)], headers=headers))
+    hopeless = [(entry.id, entry.untestable) for part in totals for entry in part.untestable]
     if hopeless:
         print()
         print(tabulate(hopeless, headers=("untestable", "because"), maxcolwidths=[None, _TEXT_WIDTH]))
-    undecided = [(entry.id, ", ".join(entry.requirements)) for part in whole for entry in part.undecided]
+    undecided = [(entry.id, ", ".join(entry.requirements)) for part in totals for entry in part.undecided]
     print()
     if undecided:
         print(tabulate(undecided, headers=("undecided", "none of these was"), maxcolwidths=[None, _TEXT_WIDTH]))
@@ -212,14 +212,14 @@ def _write(file: Path) -> int:
 
 def _check(file: Path) -> int:
     try:
-        found = file.read_text(encoding="utf-8")
+        content = file.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
     page = _page()
-    if found == page:
+    if content == page:
         print(f"up to date: {file}")
         return ExitStatus.CONFORMING
-    print(f"stale: {file}; write it anew: graph-conformance requirements --markdown {file}")
-    changes = unified_diff(found.splitlines(), page.splitlines(), str(file), "as it should be", lineterm="", n=0)
+    print(f"stale: {file}; write it again: graph-conformance requirements --markdown {file}")
+    changes = unified_diff(content.splitlines(), page.splitlines(), str(file), "as it should be", lineterm="", n=0)
     print("\n".join(islice(changes, 20)))
     return ExitStatus.NOT_CONFORMING

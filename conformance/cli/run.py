@@ -15,8 +15,6 @@ from conformance.paths import HOME, PYTEST_SETTINGS, SUITES
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
 
-# Named outright, because pytest would take the settings of whatever project the environment lies in.
-
 
 def add(commands: Commands) -> None:
     """Add the command."""
@@ -36,10 +34,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("--test", action="append", default=[], metavar="ID", help="only this test, by its recorded id")
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     if not SUITES.is_dir():
         raise KitError(f"the suites are not installed: there is no folder {SUITES}")
-    # The plug-in is named too: an environment may have pytest's automatic loading turned off.
+    # Plug-ins and settings are named: an environment may have pytest's automatic loading turned off, and pytest would
+    # otherwise use the settings of the project that the environment is in.
     words = [
         "-p",
         "conformance",
@@ -51,17 +50,17 @@ def _run(given: argparse.Namespace) -> int:
         str(PYTEST_SETTINGS),
         f"--rootdir={HOME}",
     ]
-    words += [f"--impl={name}" for name in given.impl]
+    words += [f"--impl={name}" for name in options.impl]
     words += [
         f"--{option}={value}"
         for option in ("device", "revision", "record")
-        if (value := getattr(given, option)) is not None
+        if (value := getattr(options, option)) is not None
     ]
-    words += [f"--test={test}" for test in given.test]
-    return int(pytest.main([*words, *given.rest, *_paths(given)]))
+    words += [f"--test={test}" for test in options.test]
+    return int(pytest.main([*words, *options.rest, *_paths(options)]))
 
 
-def _paths(given: argparse.Namespace) -> list[str]:
+def _paths(options: argparse.Namespace) -> list[str]:
     """Where to look: only in their own files for tests that are named, else in all suites."""
-    files = {str(HOME / test.partition("::")[0]) for test in given.test}
+    files = {str(HOME / test.partition("::")[0]) for test in options.test}
     return sorted(files) if files and all(Path(file).is_file() for file in files) else [str(SUITES)]

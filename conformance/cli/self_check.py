@@ -75,12 +75,12 @@ def _processors() -> int:
     return (os.cpu_count() or 1) if usable is None else len(usable(0))
 
 
-def _self_check(given: argparse.Namespace) -> int:
-    if given.processes < 1 or given.seeds < 0:
+def _self_check(options: argparse.Namespace) -> int:
+    if options.processes < 1 or options.seeds < 0:
         raise UsageError("--processes takes a number from 1 on, --seeds one from 0 on")
-    positive("--examples", given.examples, "a number")
-    if given.examples != EXPLORING and given.explore is None and not given.seeds:
-        raise UsageError(f"--examples={given.examples:g} is for new examples: add --explore or --seeds")
+    positive("--examples", options.examples, "a number")
+    if options.examples != EXPLORING and options.explore is None and not options.seeds:
+        raise UsageError(f"--examples={options.examples:g} is for new examples: add --explore or --seeds")
     if not hasattr(os, "fork"):
         raise UsageError("self-check forks, which this system cannot")
     # Only now: the help text must not wait for torch.
@@ -88,24 +88,24 @@ def _self_check(given: argparse.Namespace) -> int:
     from conformance.selfcheck.table import as_markdown, as_text, verdict
 
     request = Request(
-        faults=given.faults,
-        variants=given.variants,
-        only_faults=tuple(given.fault),
-        only_variants=tuple(given.variant),
-        processes=given.processes,
-        explore=given.explore,
-        examples=given.examples,
-        search=not given.quick,
-        areas=tuple(given.area),
+        faults=options.faults,
+        variants=options.variants,
+        only_faults=tuple(options.fault),
+        only_variants=tuple(options.variant),
+        processes=options.processes,
+        explore=options.explore,
+        examples=options.examples,
+        search=not options.quick,
+        areas=tuple(options.area),
     )
     terminal = sys.stderr  # while the suites are collected and run, what pytest prints goes elsewhere
     table = check(request, lambda line: print(line, file=terminal, flush=True))
     variants = dict.fromkeys(row.name for row in table.of("variant"))
-    for seed in range(1, given.seeds + 1) if variants else ():
-        table = table.with_rows(_explored(given, list(variants), seed))
-    if given.markdown is not None:
-        Path(given.markdown).write_text(as_markdown(table), encoding="utf-8")
-    if given.json:
+    for seed in range(1, options.seeds + 1) if variants else ():
+        table = table.with_rows(_rows_of_seed(options, list(variants), seed))
+    if options.markdown is not None:
+        Path(options.markdown).write_text(as_markdown(table), encoding="utf-8")
+    if options.json:
         print(json.dumps(table.to_dict(), indent=1))
         print(verdict(table), file=terminal)
     else:
@@ -113,21 +113,21 @@ def _self_check(given: argparse.Namespace) -> int:
     return ExitStatus.CONFORMING if table.good else ExitStatus.NOT_CONFORMING
 
 
-def _explored(given: argparse.Namespace, variants: list[str], seed: int) -> list[Row]:
+def _rows_of_seed(options: argparse.Namespace, variants: list[str], seed: int) -> list[Row]:
     """The rows of the variants with the examples of `seed`.
 
     A process of its own: how many examples a test draws is settled when its module is imported.
     """
     from conformance.selfcheck.outcomes import Row
 
-    words = ["self-check", "--json", f"--explore={seed}", f"--examples={given.examples:g}"]
-    words += [f"--variants={given.variants}"]
-    words += [f"--area={area}" for area in given.area]
-    words += [f"--processes={given.processes}", *(f"--variant={name}" for name in variants)]
+    words = ["self-check", "--json", f"--explore={seed}", f"--examples={options.examples:g}"]
+    words += [f"--variants={options.variants}"]
+    words += [f"--area={area}" for area in options.area]
+    words += [f"--processes={options.processes}", *(f"--variant={name}" for name in variants)]
     start = "import sys; from conformance.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run(  # noqa: S603  # this program again
+    process = subprocess.run(  # noqa: S603  # this program again
         [sys.executable, "-c", start, *words], stdout=subprocess.PIPE, text=True, check=False
     )
-    if done.returncode not in {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING}:
-        raise KitError(f"the run with the examples of {seed} ended with status {done.returncode}")
-    return [Row.from_dict(row) for row in json.loads(done.stdout)["rows"]]
+    if process.returncode not in {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING}:
+        raise KitError(f"the run with the examples of {seed} ended with status {process.returncode}")
+    return [Row.from_dict(row) for row in json.loads(process.stdout)["rows"]]

@@ -7,14 +7,13 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from xdist.workermanage import Marker, WorkerController
+from xdist.workermanage import Marker, NodeManager, WorkerController
 
 from conformance.isolation import messages
 from conformance.isolation.messages import Message, StartUp
 
 if TYPE_CHECKING:
     from conformance.isolation.host import Host
-    from conformance.isolation.launcher import Launcher
 
 
 class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no types
@@ -31,7 +30,7 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
 
     def __init__(
         self,
-        launcher: Launcher,
+        launcher: NodeManager,
         gateway: Any,
         config: pytest.Config,
         putevent: Any,

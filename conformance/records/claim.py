@@ -9,7 +9,7 @@ from conformance.records.verdicts import Assessment, RunVerdict, Verdict
 
 @dataclass(frozen=True)
 class Claim:
-    """What a run comes to, in words.
+    """The result of a run, in words.
 
     Attributes:
         verdict: of the run.
@@ -64,17 +64,17 @@ _WHY = {
 
 def _score(assessment: Assessment) -> str:
     absent = assessment.scored.get(Verdict.UNSUPPORTED, 0)
-    behind = f" ({absent} more behind capabilities declared absent)" if absent else ""
-    owed = sum(assessment.scored.values()) - absent
-    return f"{assessment.scored.get(Verdict.PASS, 0)} of {owed} scored requirements met{behind}"
+    remark = f" ({absent} more behind capabilities declared absent)" if absent else ""
+    total = sum(assessment.scored.values()) - absent
+    return f"{assessment.scored.get(Verdict.PASS, 0)} of {total} scored requirements met{remark}"
 
 
 def _detail(assessment: Assessment, dialect: str, revision: str, ending: str) -> str:
     scored = assessment.scored
-    asked = f"{_number(sum(scored.values()), 'scored requirement')} of revision {revision} for the {dialect} dialect"
+    scope = f"{_number(sum(scored.values()), 'scored requirement')} of revision {revision} for the {dialect} dialect"
     unmet = sum(count for verdict, count in scored.items() if verdict.rejects)
     if assessment.verdict is RunVerdict.FAIL:
-        return f"{unmet} of {asked} {'is' if unmet == 1 else 'are'} not met." if unmet else "A test crashed or hung."
+        return f"{unmet} of {scope} {'is' if unmet == 1 else 'are'} not met." if unmet else "A test crashed or hung."
     if assessment.verdict is RunVerdict.ERROR:
         return f"{_number(assessment.tests.get(Verdict.ERROR, 0), 'test')} could not be carried out."
     if assessment.verdict is RunVerdict.INCOMPLETE:
@@ -83,7 +83,7 @@ def _detail(assessment: Assessment, dialect: str, revision: str, ending: str) ->
         undecided = _number(scored.get(Verdict.NOT_RUN, 0), "scored requirement")
         return f"What was run passed; {undecided} stayed undecided."
     absent = scored.get(Verdict.UNSUPPORTED, 0)
-    return f"All {asked} are met{f', apart from {absent} behind a feature declared absent' if absent else ''}."
+    return f"All {scope} are met{f', apart from {absent} behind a feature declared absent' if absent else ''}."
 
 
 def _number(count: int, noun: str) -> str:

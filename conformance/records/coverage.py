@@ -60,37 +60,37 @@ def decided_requirements(records: Iterable[Record]) -> Mapping[str, set[str]]:
 
     A run judges only those requirements that hold for its own dialect and revision.
     """
-    decided: dict[str, set[str]] = {}
+    by_dialect: dict[str, set[str]] = {}
     for record in records:
-        answered = {name for name, verdict in record.assessment.requirements.items() if decides(verdict)}
-        decided.setdefault(record.header.dialect, set()).update(answered)
-    return decided
+        ids = {name for name, verdict in record.assessment.requirements.items() if decides(verdict)}
+        by_dialect.setdefault(record.header.dialect, set()).update(ids)
+    return by_dialect
 
 
 def cover(document: Document, records: Iterable[Record]) -> tuple[Coverage, ...]:
     """What the `records` decided of each member of `document`, then of the whole."""
-    answered = decided_requirements(records).get(document.dialect, set())
+    answered_ids = decided_requirements(records).get(document.dialect, set())
     parts = [
-        _cover(document, member, [entry for entry in document.statements if entry.member == member], answered)
+        _cover(document, member, [entry for entry in document.statements if entry.member == member], answered_ids)
         for member in document.members
     ]
-    return (*parts, _cover(document, None, document.statements, answered))
+    return (*parts, _cover(document, None, document.statements, answered_ids))
 
 
 def _cover(
-    document: Document, member: str | None, statements: Collection[Statement], answered: Collection[str]
+    document: Document, member: str | None, statements: Collection[Statement], answered_ids: Collection[str]
 ) -> Coverage:
     testable = [entry for entry in statements if entry.untestable is None]
-    decided = [entry for entry in testable if not _unanswered(entry, answered)]
+    decided = [entry for entry in testable if not _unanswered(entry, answered_ids)]
     return Coverage(
         document.key,
         member,
         decided=tuple(decided),
         untestable=tuple(entry for entry in statements if entry.untestable is not None),
-        undecided=tuple(entry for entry in testable if _unanswered(entry, answered)),
+        undecided=tuple(entry for entry in testable if _unanswered(entry, answered_ids)),
     )
 
 
-def _unanswered(statement: Statement, answered: Collection[str]) -> bool:
-    """Whether none of the requirements that decide the statement is among the `answered` ones."""
-    return not any(name in answered for name in statement.requirements)
+def _unanswered(statement: Statement, answered_ids: Collection[str]) -> bool:
+    """Whether none of the requirements that decide the statement is among the `answered_ids` ones."""
+    return not any(name in answered_ids for name in statement.requirements)

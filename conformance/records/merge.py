@@ -1,4 +1,4 @@
-"""Joining the records of shards into the record of the run that they are parts of."""
+"""Joins the records of shards into the record of the run that they are parts of."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def merge(paths: Sequence[Path], output: Path) -> Record:
 
 def why_not(records: Sequence[Record]) -> list[str]:
     """Why `records` are not the shards of one run, each reason naming its record; empty when they are."""
-    reasons = [reason for record in records for reason in _faults(record)]
+    reasons = [reason for record in records for reason in _defects(record)]
     if reasons:
         return reasons
     first = records[0]
@@ -45,7 +45,7 @@ def why_not(records: Sequence[Record]) -> list[str]:
     return reasons or _holes(records)
 
 
-def _faults(record: Record) -> list[str]:
+def _defects(record: Record) -> list[str]:
     """What is wrong with one record, by itself."""
     if "shard" not in record.header.options:
         return [f"{record.path}: it is not of a shard"]
@@ -54,16 +54,16 @@ def _faults(record: Record) -> list[str]:
     if record.footer.stopped is not None:
         return [f"{record.path}: the run was stopped: {record.footer.stopped}"]
     shard = _shard(record)
-    done = {result.test for result in record.results}
-    faults = [f"{record.path}: no result for {test}" for test in sorted(set(record.header.planned) - done)]
-    unplanned = sorted(done - set(record.header.planned))
-    faults += [f"{record.path}: a result for {test}, which was not planned" for test in unplanned]
-    faults += [
+    result_tests = {result.test for result in record.results}
+    defects = [f"{record.path}: no result for {test}" for test in sorted(set(record.header.planned) - result_tests)]
+    unplanned = sorted(result_tests - set(record.header.planned))
+    defects += [f"{record.path}: a result for {test}, which was not planned" for test in unplanned]
+    defects += [
         f"{record.path}: {test} belongs to shard {home_of(test, shard.count)}/{shard.count}"
         for test in record.header.planned
         if not shard.holds(test)
     ]
-    return faults
+    return defects
 
 
 def _holes(records: Sequence[Record]) -> list[str]:
@@ -77,12 +77,12 @@ def _holes(records: Sequence[Record]) -> list[str]:
     ]
     if reasons:
         return reasons
-    times = Counter(shard.index for shard in shards)
-    for index, number in sorted(times.items()):
-        if number > 1:
-            twice = [str(record.path) for record, shard in zip(records, shards, strict=True) if shard.index == index]
-            reasons.append(f"shard {index}/{count} is there {number} times: {', '.join(twice)}")
-    return reasons + [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in times]
+    counts = Counter(shard.index for shard in shards)
+    for index, copies in sorted(counts.items()):
+        if copies > 1:
+            paths = [str(record.path) for record, shard in zip(records, shards, strict=True) if shard.index == index]
+            reasons.append(f"shard {index}/{count} is there {copies} times: {', '.join(paths)}")
+    return reasons + [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in counts]
 
 
 def _shard(record: Record) -> Shard:
@@ -110,19 +110,19 @@ def _write(records: Sequence[Record], output: Path) -> Record:
 def _merged(header: Header, records: Sequence[Record], output: Path) -> Record:
     results = tuple(result for record in records for result in record.results)
     # Each shard was seen to be whole, so the run is; its counts and its verdict come from judging it.
-    ended = Footer(
+    footer = Footer(
         counts={},
         verdict="",
         complete=True,
         exit_status=0,
         duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
     )
-    run = Record(output, header, results, tuple(result.test for result in results), ended, truncated=False)
+    run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
     assessment = run.assessment
     return replace(
         run,
         footer=replace(
-            ended,
+            footer,
             counts={verdict.value: count for verdict, count in assessment.tests.items()},
             verdict=assessment.verdict.value,
             exit_status=int(assessment.verdict.exit_status),

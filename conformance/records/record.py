@@ -66,13 +66,13 @@ class Header:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Header:
-        """The inverse of `to_dict`; keys of later versions are passed over."""
-        known = {entry.name for entry in fields(cls)}
-        given = {name: value for name, value in values.items() if name in known}
-        given["planned"] = {test: tuple(ids) for test, ids in given["planned"].items()}
-        given["not_applicable"] = tuple(given["not_applicable"])
-        given["requirements"] = tuple(Requirement.from_dict(entry) for entry in given["requirements"])
-        return cls(**given)
+        """The inverse of `to_dict`; keys of later versions are ignored."""
+        names = {entry.name for entry in fields(cls)}
+        arguments = {name: value for name, value in values.items() if name in names}
+        arguments["planned"] = {test: tuple(ids) for test, ids in arguments["planned"].items()}
+        arguments["not_applicable"] = tuple(arguments["not_applicable"])
+        arguments["requirements"] = tuple(Requirement.from_dict(entry) for entry in arguments["requirements"])
+        return cls(**arguments)
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,11 @@ class Footer:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Footer:
-        """The inverse of `to_dict`; keys of later versions are passed over."""
-        known = {entry.name for entry in fields(cls)}
-        given = {name: value for name, value in values.items() if name in known}
-        given["not_applicable"] = tuple(given.get("not_applicable", ()))
-        return cls(**given)
+        """The inverse of `to_dict`; keys of later versions are ignored."""
+        names = {entry.name for entry in fields(cls)}
+        arguments = {name: value for name, value in values.items() if name in names}
+        arguments["not_applicable"] = tuple(arguments.get("not_applicable", ()))
+        return cls(**arguments)
 
 
 @dataclass(frozen=True)
@@ -140,25 +140,25 @@ class Record:
     @property
     def died_in(self) -> str | None:
         """The test that began and never ended, when the run was cut short."""
-        done = {result.test for result in self.results}
-        unfinished = [test for test in self.started if test not in done]
+        result_tests = {result.test for result in self.results}
+        unfinished = [test for test in self.started if test not in result_tests]
         return unfinished[-1] if self.footer is None and unfinished else None
 
     @property
     def not_applicable(self) -> tuple[str, ...]:
         """The tests of other dialects or later revisions."""
-        late = self.footer.not_applicable if self.footer is not None else ()
-        return late or self.header.not_applicable
+        in_footer = self.footer.not_applicable if self.footer is not None else ()
+        return in_footer or self.header.not_applicable
 
     @property
     def narrowed(self) -> bool:
         """Whether the operator asked for a part of the suites only; a shard is one."""
-        late = self.footer is not None and self.footer.narrowed
-        return self.header.narrowed or late or bool(self.header.options.get("shard"))
+        in_footer = self.footer is not None and self.footer.narrowed
+        return self.header.narrowed or in_footer or bool(self.header.options.get("shard"))
 
     @cached_property
     def assessment(self) -> Assessment:
-        """The run, judged: every count that anybody shows."""
+        """The run, judged: the source of every count that is shown."""
         return assess(
             self.header.requirements,
             self.results,
@@ -206,7 +206,7 @@ class RecordWriter:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Appending, because an earlier record is only replaced once this run is sure to begin.
+            # Appending, because an earlier record is replaced only once this run is sure to begin.
             self._file: IO[str] = path.open("a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise RecordError(f"the record {path} cannot be written: {error.strerror or error}") from None
@@ -226,7 +226,7 @@ class RecordWriter:
         self._write("result", result.to_dict())
 
     def reproducer(self, test: str, script: str) -> None:
-        """The script of a test whose result, that of a lost process, had to do without one."""
+        """The script of a test whose result was written without one, because its process was lost."""
         self._write("reproducer", {"test": test, "script": script})
 
     def footer(self, footer: Footer) -> None:
@@ -248,11 +248,30 @@ def read_record(path: Path | str) -> Record:
     Raises:
         RecordError: no such file, not a record, of a later schema, a broken line before the last, no header, or a test
             with two results.
+
+    The record of a run that was killed in its first test:
+
+    >>> import tempfile
+    >>> header = Header(
+    ...     implementation="vendor", dialect="cuda", revision="2.14", capabilities={}, environment={}, options={},
+    ...     planned={"test_one": ("reset.twice",), "test_two": ("reset.twice",)}, not_applicable=(), narrowed=False,
+    ...     requirements=(), kit_version="0.1.0", suite_digest="", started_at="2026-01-01T12:00:00+00:00",
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = RecordWriter(Path(folder, "vendor.jsonl"))
+    ...     writer.header(header)
+    ...     writer.started("test_one")
+    ...     writer.close()
+    ...     record = read_record(writer.path)
+    >>> record.complete, record.died_in
+    (False, 'test_one')
+    >>> record.claim.headline
+    'Incomplete record: no claim.'
     """
     path = Path(path)
     record = _parse(path, _content(path))
     try:
-        # Judging is what looks into the header's values, so a revision that is none shows here, with the file's name.
+        # Judging reads the header's values, so a malformed revision is refused here, with the file's name.
         _ = record.assessment
     except (TypeError, ValueError) as error:
         raise RecordError(f"{path} is no record: {one_line(error)}") from None

@@ -1,4 +1,4 @@
-"""What became of one test: the one vessel of a verdict, from the phase that decides it to the page that shows it."""
+"""The result of one test: it carries a verdict from the phase that decides it to the page that shows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.records.verdicts import Verdict
 
 @dataclass(frozen=True)
 class TestResult:
-    """What became of one test.
+    """The result of one test.
 
     Attributes:
         test: ``suites/AREA/test_file.py::test_name[parameters]``, without the implementation's name.
@@ -57,14 +57,14 @@ class TestResult:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
-        """The inverse of `to_dict`; keys of later versions are passed over."""
-        given: dict[str, Any] = {
+        """The inverse of `to_dict`; keys of later versions are ignored."""
+        arguments: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()
             if name in _RESULT_FIELDS
         }
-        given["verdict"] = Verdict(given["verdict"])
-        return cls(**given)
+        arguments["verdict"] = Verdict(arguments["verdict"])
+        return cls(**arguments)
 
 
 #: Looked up once: a long run has as many results as tests.

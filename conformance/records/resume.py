@@ -1,4 +1,4 @@
-"""Going on with a run that was interrupted or killed, and telling whether two records are of one run."""
+"""Whether a record may be resumed: compares two headers, and says why they are not of one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import RecordError
-from conformance.records.record import Header, Record, read_unfinished
+from conformance.records.record import Header
 
 #: What must be equal in two headers for their results to belong together, and what a person calls it.
 _IDENTITY = {
@@ -19,62 +19,51 @@ _IDENTITY = {
 }
 
 
-def earlier_part(path: Path) -> tuple[Record | None, int]:
-    """The record at `path` as far as it can be gone on with, and its length in bytes.
-
-    ``None`` when the run was killed before it began.
-
-    Raises:
-        RecordError: it is no record, or broken before its end.
-    """
-    return read_unfinished(path)
-
-
-def differences(one: Header, other: Header, *, apart_from: Collection[str] = ()) -> list[str]:
+def differences(first: Header, second: Header, *, apart_from: Collection[str] = ()) -> list[str]:
     """Why the results behind two headers do not belong together, each a phrase; empty when they do.
 
     Args:
-        one: a header.
-        other: another.
+        first: a header.
+        second: another.
         apart_from: options that may differ.
     """
-    found = [
-        f"another {words}: {getattr(one, name)!r} and {getattr(other, name)!r}"
+    reasons = [
+        f"another {words}: {getattr(first, name)!r} and {getattr(second, name)!r}"
         for name, words in _IDENTITY.items()
-        if getattr(one, name) != getattr(other, name)
+        if getattr(first, name) != getattr(second, name)
     ]
-    found += _differing("capability", one.capabilities, other.capabilities)
-    found += _differing("environment", one.environment, other.environment)
-    kept = [
-        {name: value for name, value in header.options.items() if name not in apart_from} for header in (one, other)
+    reasons += _differing("capability", first.capabilities, second.capabilities)
+    reasons += _differing("environment", first.environment, second.environment)
+    options = [
+        {name: value for name, value in header.options.items() if name not in apart_from} for header in (first, second)
     ]
-    found += _differing("option", kept[0], kept[1])
-    if one.requirements != other.requirements:
-        found.append("other requirements")
-    if set(one.not_applicable) != set(other.not_applicable):
-        found.append("other tests left out as not applicable")
-    if one.narrowed != other.narrowed:
-        found.append("a part of the suites, and all of them")
-    return found
+    reasons += _differing("option", options[0], options[1])
+    if first.requirements != second.requirements:
+        reasons.append("other requirements")
+    if set(first.not_applicable) != set(second.not_applicable):
+        reasons.append("other tests left out as not applicable")
+    if first.narrowed != second.narrowed:
+        reasons.append("a part of the suites, and all of them")
+    return reasons
 
 
 def refuse_another_run(path: Path, earlier: Header, now: Header) -> None:
-    """Refuse to go on with a record of something else.
+    """Refuse to continue the record of another run.
 
     Raises:
         RecordError: what differs.
     """
-    found = differences(earlier, now)
-    if not found and set(earlier.planned) != set(now.planned):
+    reasons = differences(earlier, now)
+    if not reasons and set(earlier.planned) != set(now.planned):
         test = min(set(earlier.planned) ^ set(now.planned))
-        found.append(f"other tests, such as {test}")
-    if found:
-        raise RecordError(f"--resume={path}: the record is of another run: {'; '.join(found)}")
+        reasons.append(f"other tests, such as {test}")
+    if reasons:
+        raise RecordError(f"--resume={path}: the record is of another run: {'; '.join(reasons)}")
 
 
-def _differing(word: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def _differing(word: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     return [
-        f"another {word} {name}: {one.get(name)!r} and {other.get(name)!r}"
-        for name in sorted(set(one) | set(other))
-        if one.get(name) != other.get(name)
+        f"another {word} {name}: {first.get(name)!r} and {second.get(name)!r}"
+        for name in sorted(set(first) | set(second))
+        if first.get(name) != second.get(name)
     ]

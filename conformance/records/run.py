@@ -16,9 +16,9 @@ from conformance import __version__
 from conformance.errors import one_line
 from conformance.paths import suite_digest
 from conformance.records.claim import claim
-from conformance.records.record import Footer, Header, RecordWriter
+from conformance.records.record import Footer, Header, RecordWriter, read_unfinished
 from conformance.records.result import TestResult
-from conformance.records.resume import earlier_part, refuse_another_run
+from conformance.records.resume import refuse_another_run
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Assessment, Verdict, assess
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from conformance.records.subject import Subject
     from conformance.requirements.registry import Registry
 
-#: Of a result that only the summary reads again.
+#: Characters kept of a message that only the summary reads again.
 _REASON_LIMIT = 400
 
 
-class Decided(NamedTuple):
-    """One test's outcome, as `conformance.records.verdicts.assess` counts it."""
+class BriefResult(NamedTuple):
+    """The part of one test's result that `conformance.records.verdicts.assess` counts."""
 
     test: str
     requirements: tuple[str, ...]
@@ -45,24 +45,24 @@ class Run:
         subject: what runs.
         registry: the requirements.
         path: of its record, or ``None``.
-        resume: whether `path` holds a run that this one goes on with.
+        resume: whether `path` holds a run that this one continues.
 
     Raises:
-        RecordError: `path` cannot be written, or not be gone on with.
+        RecordError: `path` cannot be written or resumed.
     """
 
     def __init__(self, subject: Subject, registry: Registry, path: Path | None, *, resume: bool = False) -> None:
         self.subject = subject
         self.registry = registry
         self.planned: Mapping[str, tuple[str, ...]] = {}
-        self.decided: dict[str, Decided] = {}
-        self.troubles: dict[str, TestResult] = {}
-        self.begun = time.monotonic()
+        self.results: dict[str, BriefResult] = {}
+        self._failures: dict[str, TestResult] = {}
+        self._start = time.monotonic()
         self._earlier_s = 0.0
         self._resume_at: int | None = None
         self._earlier: Header | None = None
         if resume and path is not None and path.exists():
-            part, size = earlier_part(path)
+            part, size = read_unfinished(path)
             if part is not None:
                 self._earlier, self._resume_at = part.header, size
                 self._earlier_s = sum(result.duration_s for result in part.results)
@@ -91,7 +91,7 @@ class Run:
             narrowed: whether the operator asked for a part of the suites only.
 
         Raises:
-            RecordError: the record to go on with is of another run.
+            RecordError: the record to resume is of another run.
         """
         # Names that come back with results are new strings each: one of each is enough.
         self.planned = {sys.intern(test): ids for test, ids in planned.items()}
@@ -130,8 +130,8 @@ class Run:
             self.writer.result(result)
 
     def reproduced(self, test: str, script: str) -> TestResult:
-        """Add the script to a result that had none; gives the result as far as it is kept."""
-        self.troubles[test] = result = replace(self.troubles[test], reproducer=script)
+        """Add the script to a result that had none, and return the part of the result that is kept."""
+        self._failures[test] = result = replace(self._failures[test], reproducer=script)
         if self.writer is not None:
             self.writer.reproducer(test, script)
         return result
@@ -140,9 +140,9 @@ class Run:
         # The plan has the same ids: one copy of them is enough.
         test = sys.intern(result.test)
         ids = self.planned.get(test, result.requirements)
-        self.decided[test] = Decided(test, ids, result.verdict)
+        self.results[test] = BriefResult(test, ids, result.verdict)
         if result.verdict.rejects or result.verdict is Verdict.ERROR:
-            self.troubles[result.test] = replace(
+            self._failures[result.test] = replace(
                 result,
                 message=one_line(result.message, _REASON_LIMIT),
                 seen=None if result.seen is None else one_line(result.seen, _REASON_LIMIT),
@@ -153,13 +153,13 @@ class Run:
                 ending=None,
             )
 
-    # -- what it comes to ---------------------------------------------------------------------------------------------
+    # -- the result ---------------------------------------------------------------------------------------------------
 
     def assess(self, *, narrowed: bool, stopped: str | None) -> Assessment:
         """The run, judged from what has happened so far."""
         return assess(
             self.registry.requirements.values(),
-            self.decided.values(),
+            self.results.values(),
             planned=self.planned,
             dialect=self.subject.dialect,
             revision=self.subject.revision,
@@ -176,9 +176,9 @@ class Run:
             Footer(
                 counts={verdict.value: count for verdict, count in assessment.tests.items()},
                 verdict=assessment.verdict.value,
-                complete=stopped is None and all(test in self.decided for test in self.planned),
+                complete=stopped is None and all(test in self.results for test in self.planned),
                 exit_status=int(status),
-                duration_s=round(self._earlier_s + time.monotonic() - self.begun, 3),
+                duration_s=round(self._earlier_s + time.monotonic() - self._start, 3),
                 stopped=stopped,
             )
         )
@@ -190,7 +190,7 @@ class Run:
         return RunSummary(
             claim=claim(assessment, implementation=subject.name, dialect=subject.dialect, revision=subject.revision),
             assessment=assessment,
-            results=tuple(self.troubles.values()),
+            results=tuple(self._failures.values()),
             requirements=self.registry.requirements,
             left_out=f"{not_applicable} tests do not apply to the dialect {subject.dialect} and the revision "
             f"{subject.revision}"

@@ -1,4 +1,4 @@
-"""What the books need to know of an implementation: plain values, so that they can come from another process."""
+"""What a record says about an implementation: plain values, so that they can come from another process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Subject:
 
     @classmethod
     def of(cls, adapter: Described, spec: str) -> Subject:
-        """What there is to know of `adapter`, in the process that it lives in."""
+        """The subject of `adapter`, asked in the process that it is in."""
         return cls(
             name=adapter.name,
             spec=spec,
@@ -60,7 +60,7 @@ class Subject:
 
     @classmethod
     def unknown(cls, spec: str) -> Subject:
-        """What there is to know of an implementation that no process could be started for."""
+        """The subject for an implementation that no process could be started for."""
         return cls(spec, spec, "unknown", "unknown", {}, _software())
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,27 +70,27 @@ class Subject:
 
 def environment(adapter: Described) -> dict[str, str]:
     """What a reader needs to repeat a run: an allow-list, since a record is published."""
-    found = _software()
+    values = _software()
     try:
-        found.update({str(name): str(value) for name, value in adapter.environment().items()})
+        values.update({str(name): str(value) for name, value in adapter.environment().items()})
     except Exception as error:  # the adapter's own code; a run without these lines is still a run
-        found["adapter"] = f"environment() raised {one_line(error)}"
-    return found
+        values["adapter"] = f"environment() raised {one_line(error)}"
+    return values
 
 
 def _software() -> dict[str, str]:
-    found = {
+    values = {
         "python": platform.python_version(),
         "python_implementation": platform.python_implementation(),
         "platform": platform.platform(),
         "machine": platform.machine(),
     }
-    # What is loaded counts, where it is loaded; nothing is imported for the sake of its version.
-    loaded = getattr(sys.modules.get("torch"), "__version__", None)
-    found["torch"] = _version("torch") if loaded is None else str(loaded)
+    # The version that is loaded counts, if one is; nothing is imported only to ask for its version.
+    torch_version = getattr(sys.modules.get("torch"), "__version__", None)
+    values["torch"] = _version("torch") if torch_version is None else str(torch_version)
     for package in ("pytest", "hypothesis", "cuda-bindings"):
-        found[package] = _version(package)
-    return found
+        values[package] = _version(package)
+    return values
 
 
 def _version(package: str) -> str:

@@ -23,7 +23,7 @@ class RunSummary:
     """What the summary of one run shows.
 
     Attributes:
-        claim: what the run comes to.
+        claim: the result of the run, in words.
         assessment: the run, judged.
         results: of its tests.
         requirements: by id.
@@ -73,12 +73,12 @@ def _troubles(summary: RunSummary) -> str:
         order = (entry.level == "may", -worst.verdict.severity, entry.level != "must", identity)
         rows.append((order, (identity, entry.level, worst.verdict.value, len(results), _reason(worst))))
     rows.sort()
-    shown = [row for _, row in rows[:_SHOWN]]
-    if not shown:
+    top_rows = [row for _, row in rows[:_SHOWN]]
+    if not top_rows:
         return ""
     headers = ("requirement", "level", "verdict", "tests", "reason")
-    table = str(tabulate(shown, headers=headers, disable_numparse=True))
-    more = len(rows) - len(shown)
+    table = str(tabulate(top_rows, headers=headers, disable_numparse=True))
+    more = len(rows) - len(top_rows)
     return f"{table}\n… and {more} more requirements" if more else table
 
 

@@ -42,7 +42,7 @@ _SEVERITY = {verdict: place for place, verdict in enumerate(Verdict)}
 class RunVerdict(str, Enum):
     """What a run says of the implementation as a whole."""
 
-    #: Every scored requirement passed, or stands behind a capability declared absent.
+    #: Every scored requirement passed, or needs a capability that is declared absent.
     PASS = "pass"  # noqa: S105 - a verdict, not a password
     #: What was selected passed, but the selection leaves scored requirements undecided: no claim can rest on it.
     PARTIAL = "partial"
@@ -130,15 +130,15 @@ def assess(
     A test that was planned and has no result is `not_run`.  A requirement has the worst verdict of its tests, where
     tests behind an absent capability decide nothing as long as others remain.
     """
-    done = {result.test for result in results}
+    result_tests = {result.test for result in results}
     outcomes = [(result.requirements, result.verdict) for result in results]
-    outcomes += [(ids, Verdict.NOT_RUN) for test, ids in planned.items() if test not in done]
+    outcomes += [(ids, Verdict.NOT_RUN) for test, ids in planned.items() if test not in result_tests]
     by_requirement: dict[str, list[Verdict]] = {}
     for ids, verdict in outcomes:
         for identity in ids:
             by_requirement.setdefault(identity, []).append(verdict)
 
-    decided: dict[str, Verdict] = {}
+    requirement_verdicts: dict[str, Verdict] = {}
     scored: dict[str, Verdict] = {}
     not_applicable: list[str] = []
     untestable: list[str] = []
@@ -150,7 +150,7 @@ def assess(
         else:
             absent = entry.capability is not None and capabilities.get(entry.capability) is False
             verdict = Verdict.UNSUPPORTED if absent else _worst(by_requirement.get(entry.id, ()))
-            decided[entry.id] = verdict
+            requirement_verdicts[entry.id] = verdict
             if entry.scored:
                 scored[entry.id] = verdict
 
@@ -159,7 +159,7 @@ def assess(
     return Assessment(
         verdict=RunVerdict.ERROR if stopped else _judge(verdicts, scored, untried, narrowed=narrowed, ended=ended),
         tests=_count(verdicts),
-        requirements=decided,
+        requirements=requirement_verdicts,
         scored=_count(scored.values()),
         not_applicable=tuple(not_applicable),
         untestable=tuple(untestable),
@@ -167,13 +167,13 @@ def assess(
 
 
 def _worst(verdicts: Collection[Verdict]) -> Verdict:
-    deciding = [verdict for verdict in verdicts if verdict != Verdict.UNSUPPORTED]
-    return max(deciding or verdicts, key=lambda verdict: verdict.severity, default=Verdict.NOT_RUN)
+    candidates = [verdict for verdict in verdicts if verdict != Verdict.UNSUPPORTED]
+    return max(candidates or verdicts, key=lambda verdict: verdict.severity, default=Verdict.NOT_RUN)
 
 
 def _count(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
-    seen = list(verdicts)
-    return {verdict: seen.count(verdict) for verdict in Verdict if verdict in seen}
+    values = list(verdicts)
+    return {verdict: values.count(verdict) for verdict in Verdict if verdict in values}
 
 
 def _judge(
@@ -186,8 +186,8 @@ def _judge(
         return RunVerdict.FAIL
     if not ended or not tests or Verdict.NOT_RUN in tests:
         return RunVerdict.INCOMPLETE
-    tried = {identity: verdict for identity, verdict in scored.items() if identity not in untried}
-    if Verdict.SKIPPED in tried.values():
+    verdicts_of_tried = {identity: verdict for identity, verdict in scored.items() if identity not in untried}
+    if Verdict.SKIPPED in verdicts_of_tried.values():
         return RunVerdict.INCOMPLETE
     if narrowed or any(scored[identity] is Verdict.NOT_RUN for identity in untried):
         return RunVerdict.PARTIAL

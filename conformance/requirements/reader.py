@@ -29,7 +29,7 @@ def files_of(folder: Traversable) -> list[Traversable]:
 
 
 def content_of(file: Traversable) -> dict[str, Any]:
-    """What stands in `file`."""
+    """The content of `file`."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -44,15 +44,15 @@ def entries_of(file: Traversable, content: Mapping[str, Any], key: str) -> list[
     return entries
 
 
-def refuse_unknown_keys(where: str, entry: Mapping[str, Any], known: set[str]) -> None:
-    """Raise for a key that nobody would read."""
+def refuse_unknown_keys(where: str, entry: Mapping[str, Any], keys: set[str]) -> None:
+    """Raise for a key that would never be read."""
     for key in entry:
-        if key not in known:
-            raise RequirementError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
+        if key not in keys:
+            raise RequirementError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(keys))}")
 
 
 def value_of(where: str, entry: Mapping[str, Any], key: str) -> Any:
-    """Whatever stands under `key`."""
+    """The value of `key`, of any type."""
     if key not in entry:
         raise RequirementError(f"{where}: {key!r} is missing")
     return entry[key]
@@ -74,13 +74,13 @@ def texts_of(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def word_of(where: str, entry: Mapping[str, Any], key: str, known: tuple[_Word, ...]) -> _Word:
-    """One of the `known` words."""
+def word_of(where: str, entry: Mapping[str, Any], key: str, words: tuple[_Word, ...]) -> _Word:
+    """One of `words`."""
     value = text_of(where, entry, key)
-    for word in known:
+    for word in words:
         if word == value:
             return word
-    raise RequirementError(f"{where}: unknown {key} {value!r}; known: {', '.join(known)}")
+    raise RequirementError(f"{where}: unknown {key} {value!r}; known: {', '.join(words)}")
 
 
 def revision_of(where: str, entry: Mapping[str, Any], key: str) -> str:

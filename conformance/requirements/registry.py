@@ -1,7 +1,7 @@
 """The requirements: what they are and where they come from.
 
-Each area has one file, ``areas/AREA.toml``.  The loader refuses whatever it does not understand, because a requirement
-that is silently dropped is one that nobody is held to.
+Each area has one file, ``areas/AREA.toml``.  The loader refuses what it does not understand, because a requirement
+that is silently dropped is never tested.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Requirement:
 
     Attributes:
         id: ``area.slug``; never changes its meaning.
-        area: the file that it stands in.
+        area: the file that it is in.
         level: ``must`` (documented), ``should`` (advice or safety), ``may`` (left open: recorded, never judged).
         text: the statement.
         documents: where it is documented.
         since: the first revision whose documents say so.
         dialects: the shapes of the class that it holds for.
-        capability: the optional feature that it stands behind, or ``None`` when every implementation owes it.
+        capability: the optional feature that it is part of, or ``None`` when every implementation owes it.
         untestable: why no test can decide it, or ``None``.
         destructive: whether deciding it may leave the process unusable.
     """
@@ -79,12 +79,12 @@ class Requirement:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Requirement:
-        """The inverse of `to_dict`; keys of later versions are passed over."""
-        known = {field.name for field in fields(cls)}
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known
+        """The inverse of `to_dict`; keys of later versions are ignored."""
+        names = {field.name for field in fields(cls)}
+        arguments: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in names
         }
-        return cls(**given)
+        return cls(**arguments)
 
 
 @dataclass(frozen=True)
@@ -111,19 +111,19 @@ class Registry:
         Raises:
             RequirementError: there is none; `where` says who asked.
         """
-        found = self.requirements.get(identity)
-        if found is not None:
-            return found
+        requirement = self.requirements.get(identity)
+        if requirement is not None:
+            return requirement
         area, _, _ = identity.partition(".")
         hint = "no such entry in that area's file" if area in self.areas else f"no area {area!r}"
         raise RequirementError(f"{where} names the unknown requirement {identity!r} ({hint})")
 
 
-def unclaimed(claimed: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:
-    """The ids of testable requirements that are not among the `claimed` ones: holes in the suites."""
-    known = (registry or load_registry()).requirements.values()
-    taken = set(claimed)
-    return tuple(entry.id for entry in known if entry.untestable is None and entry.id not in taken)
+def unclaimed(claimed_ids: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:
+    """The ids of testable requirements that are not among the `claimed_ids`: holes in the suites."""
+    requirements = (registry or load_registry()).requirements.values()
+    ids = set(claimed_ids)
+    return tuple(entry.id for entry in requirements if entry.untestable is None and entry.id not in ids)
 
 
 # -- loading ----------------------------------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ def _read_area(file: Traversable) -> Area:
         raise RequirementError(f"{file.name}: area is {area!r}; it must be the file's name, {name!r}")
     if not SLUG.fullmatch(area):
         raise RequirementError(f"{file.name}: area {area!r} is not lower-case words joined by '-'")
-    seen: dict[str, Requirement] = {}
+    by_id: dict[str, Requirement] = {}
     for number, entry in enumerate(reader.entries_of(file, content, "requirement"), 1):
-        one = _read_requirement(file.name, area, number, entry)
-        if one.id in seen:
-            raise RequirementError(f"{file.name}: {one.id} stands there twice")
-        seen[one.id] = one
-    return Area(area, reader.text_of(file.name, content, "title"), tuple(seen.values()))
+        requirement = _read_requirement(file.name, area, number, entry)
+        if requirement.id in by_id:
+            raise RequirementError(f"{file.name}: {requirement.id} stands there twice")
+        by_id[requirement.id] = requirement
+    return Area(area, reader.text_of(file.name, content, "title"), tuple(by_id.values()))
 
 
 def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any]) -> Requirement:
@@ -175,7 +175,7 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
         raise RequirementError(f"{where}: the id must start with the file's area, '{area}.'")
     if not SLUG.fullmatch(slug):
         raise RequirementError(f"{where}: the part after the dot is not lower-case words joined by '-'")
-    behind = reader.word_of(where, entry, "capability", tuple(CAPABILITIES)) if "capability" in entry else None
+    capability = reader.word_of(where, entry, "capability", tuple(CAPABILITIES)) if "capability" in entry else None
     return Requirement(
         id=identity,
         area=area,
@@ -184,7 +184,7 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
         documents=reader.texts_of(where, entry, "documents"),
         since=reader.revision_of(where, entry, "since"),
         dialects=_dialects(where, entry),
-        capability=behind,
+        capability=capability,
         untestable=reader.text_of(where, entry, "untestable") if "untestable" in entry else None,
         destructive=reader.switch_of(where, entry, "destructive"),
     )
@@ -193,8 +193,8 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
 def _dialects(where: str, entry: Mapping[str, Any]) -> tuple[Dialect, ...]:
     if "dialects" not in entry:
         return DIALECTS
-    named = reader.texts_of(where, entry, "dialects")
-    for dialect in named:
+    names = reader.texts_of(where, entry, "dialects")
+    for dialect in names:
         if dialect not in DIALECTS:
             raise RequirementError(f"{where}: unknown dialect {dialect!r}; known: {', '.join(DIALECTS)}")
-    return tuple(dialect for dialect in DIALECTS if dialect in named)
+    return tuple(dialect for dialect in DIALECTS if dialect in names)

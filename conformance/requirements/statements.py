@@ -1,7 +1,7 @@
 """What the documents say, statement by statement, and which requirements decide each.
 
-Each document has one file, ``conformance/documents/DOCUMENT.toml``.  As with the requirements, the loader refuses
-whatever it does not understand, so that nothing a document says is lost in silence.
+Each document has one file, ``documents/DOCUMENT.toml`` beside this module.  As with the requirements, the loader
+refuses what it does not understand, so that nothing a document says is lost in silence.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ def _read_document(file: Traversable, registry: Registry) -> Document:
     content = reader.content_of(file)
     key = file.name.removesuffix(".toml")
     reader.refuse_unknown_keys(file.name, content, _FILE_KEYS)
-    named = reader.text_of(file.name, content, "document")
-    if named != key:
-        raise RequirementError(f"{file.name}: document is {named!r}; it must be the file's name, {key!r}")
+    name = reader.text_of(file.name, content, "document")
+    if name != key:
+        raise RequirementError(f"{file.name}: document is {name!r}; it must be the file's name, {key!r}")
     if not SLUG.fullmatch(key):
         raise RequirementError(f"{file.name}: document {key!r} is not lower-case words joined by '-'")
     head = Document(
@@ -129,13 +129,13 @@ def _read_document(file: Traversable, registry: Registry) -> Document:
         dialect=reader.word_of(file.name, content, "dialect", DIALECTS),
         statements=(),
     )
-    seen: dict[str, Statement] = {}
+    by_id: dict[str, Statement] = {}
     for number, entry in enumerate(reader.entries_of(file, content, "statement"), 1):
-        one = _read_statement(file.name, head, number, entry, registry)
-        if one.id in seen:
-            raise RequirementError(f"{file.name}: {one.id} stands there twice")
-        seen[one.id] = one
-    return Document(key, head.title, head.revision, head.dialect, tuple(seen.values()))
+        statement = _read_statement(file.name, head, number, entry, registry)
+        if statement.id in by_id:
+            raise RequirementError(f"{file.name}: {statement.id} stands there twice")
+        by_id[statement.id] = statement
+    return Document(key, head.title, head.revision, head.dialect, tuple(by_id.values()))
 
 
 def _read_statement(
@@ -149,17 +149,17 @@ def _read_statement(
         raise RequirementError(f"{where}: the id must be '{document.key}.MEMBER.lower-case-words'")
     if ("requirements" in entry) == ("untestable" in entry):
         raise RequirementError(f"{where}: give either the requirements that decide it or why it is untestable")
-    deciding = reader.texts_of(where, entry, "requirements") if "requirements" in entry else ()
-    for name in deciding:
+    requirements = reader.texts_of(where, entry, "requirements") if "requirements" in entry else ()
+    for name in requirements:
         _check_deciding(where, document, registry, name)
-    if len(set(deciding)) != len(deciding):
+    if len(set(requirements)) != len(requirements):
         raise RequirementError(f"{where}: names a requirement twice")
     return Statement(
         id=identity,
         member=parts[1],
         kind=reader.word_of(where, entry, "kind", KINDS),
         text=reader.text_of(where, entry, "text"),
-        requirements=deciding,
+        requirements=requirements,
         untestable=reader.text_of(where, entry, "untestable") if "untestable" in entry else None,
     )
 

@@ -94,15 +94,15 @@ def split_nodeid(nodeid: str, root: Path, implementations: Iterable[str]) -> tup
 def _from_home(base: str, root: Path) -> str:
     file, separator, rest = base.partition("::")
     path = (root / file).resolve()
-    named = path.relative_to(HOME).as_posix() if path.is_relative_to(SUITES) else file
-    return named + separator + rest
+    name = path.relative_to(HOME).as_posix() if path.is_relative_to(SUITES) else file
+    return name + separator + rest
 
 
 def case_of(item: pytest.Item, registry: Registry, implementations: Collection[str]) -> Case | None:
     """The case that `item` is, or ``None`` when it is a test of no implementation.
 
     Raises:
-        RequirementError: it stands in the suites but names no requirement, an unknown one, or one that is declared
+        RequirementError: it is in the suites but names no requirement, an unknown one, or one that is declared
             untestable.
     """
     name = split_nodeid(item.nodeid, item.config.rootpath, implementations)
@@ -127,9 +127,10 @@ def is_narrowed(config: pytest.Config) -> bool:
     if config.args_source is not config.ArgsSource.ARGS:
         return False
     here = config.invocation_params.dir
-    whole = any("::" not in argument and SUITES.is_relative_to((here / argument).resolve()) for argument in config.args)
-    inside = any((here / argument.partition("::")[0]).resolve().is_relative_to(SUITES) for argument in config.args)
-    return not whole and (inside or any("::" in argument for argument in config.args))
+    files = [(here / argument).resolve() for argument in config.args if "::" not in argument]
+    if any(SUITES.is_relative_to(file) for file in files):
+        return False
+    return len(files) < len(config.args) or any(file.is_relative_to(SUITES) for file in files)
 
 
 def only(cases: Mapping[str, Case], tests: Sequence[str]) -> set[str]:
@@ -138,11 +139,11 @@ def only(cases: Mapping[str, Case], tests: Sequence[str]) -> set[str]:
     Raises:
         UsageError: there is no such test.
     """
-    chosen = set(tests)
-    unknown = chosen - {case.test for case in cases.values()}
+    names = set(tests)
+    unknown = names - {case.test for case in cases.values()}
     if unknown:
         raise UsageError(f"--test={min(unknown)}: no such test here")
-    return {nodeid for nodeid, case in cases.items() if case.test in chosen}
+    return {nodeid for nodeid, case in cases.items() if case.test in names}
 
 
 def rerun_command(case: Case, spec: str, options: Options, config: pytest.Config) -> str:

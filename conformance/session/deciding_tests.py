@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Claims:
-    """Notes what the collected tests claim.  Stands in for the kit's plug-in, which needs an implementation."""
+    """Notes what the collected tests claim.  Replaces the kit's plug-in, which needs an implementation."""
 
     def __init__(self) -> None:
         self.tests: dict[str, dict[str, None]] = {}
@@ -44,10 +44,10 @@ def tests_by_requirement() -> Mapping[str, tuple[str, ...]]:
         raise KitError(f"the suites are not installed: there is no folder {SUITES}")
     claims = _Claims()
     words = ["--collect-only", "-q", "-p", "no:conformance", "-p", "no:cacheprovider", "-c", str(PYTEST_SETTINGS)]
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         status = pytest.main([*words, f"--rootdir={HOME}", str(SUITES)], plugins=[claims])
     if status != pytest.ExitCode.OK:
-        lines = [line for line in told.getvalue().splitlines() if line.startswith("E ")]
+        lines = [line for line in output.getvalue().splitlines() if line.startswith("E ")]
         raise KitError(f"the suites cannot be collected: {one_line(lines[-1][1:] if lines else f'status {status}')}")
     return {identity: tuple(tests) for identity, tests in sorted(claims.tests.items())}

@@ -18,8 +18,9 @@ from conformance.errors import RequirementError, UsageError, one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case, Selection, case_of, is_narrowed, only, rerun_command
+from conformance.session.ending import end_session
 from conformance.session.fixtures import OBSERVATIONS
-from conformance.session.health import Before, Health
+from conformance.session.health import Baseline, Health
 from conformance.session.judging import after_teardown, judge, recover
 from conformance.session.outcome import Outcome, attach
 
@@ -36,7 +37,7 @@ class _Progress:
     """One test as it runs: its result so far, and what is needed to complete it."""
 
     result: TestResult
-    before: Before
+    baseline: Baseline
     absent: str | None = None
     unfit: str | None = None
 
@@ -95,27 +96,27 @@ class Executor:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out what does not apply, and put last what may leave the process unusable."""
         try:
-            found = {item.nodeid: case_of(item, self.registry, self.adapters) for item in items}
-            self.cases.update({nodeid: case for nodeid, case in found.items() if case is not None})
-            chosen = only(self.cases, self.options.tests) if self.options.tests else set(found)
+            candidates = {item.nodeid: case_of(item, self.registry, self.adapters) for item in items}
+            self.cases.update({nodeid: case for nodeid, case in candidates.items() if case is not None})
+            nodeids = only(self.cases, self.options.tests) if self.options.tests else set(candidates)
         except RequirementError as error:
-            pytest.exit(f"conformance: {error}", returncode=error.exit_status)
+            end_session(f"conformance: {error}", error.exit_status)
         except UsageError as error:
             raise pytest.UsageError(f"conformance: {error}") from None
         self.selection.narrowed = is_narrowed(self.config) or bool(self.options.tests)
         for case in self.cases.values():
             if not self._applies(case):
                 self.selection.not_applicable.setdefault(case.implementation, []).append(case.test)
-        left_out = [
+        deselected = [
             item
             for item in items
-            if item.nodeid not in chosen or not self._item_applies(item) or not self._in_shard(item)
+            if item.nodeid not in nodeids or not self._item_applies(item) or not self._in_shard(item)
         ]
-        if left_out:
-            gone = {item.nodeid for item in left_out}
-            items[:] = [item for item in items if item.nodeid not in gone]
+        if deselected:
+            deselected_ids = {item.nodeid for item in deselected}
+            items[:] = [item for item in items if item.nodeid not in deselected_ids]
             self._deselecting = True
-            self.config.hook.pytest_deselected(items=left_out)
+            self.config.hook.pytest_deselected(items=deselected)
             self._deselecting = False
         items.sort(key=lambda item: item.nodeid in self.cases and self.cases[item.nodeid].destructive)
 
@@ -128,7 +129,7 @@ class Executor:
 
     def _in_shard(self, item: pytest.Item) -> bool:
         shard = self.options.shard
-        # A test of no implementation stands in no record: every part runs it.
+        # A test of no implementation is in no record: every shard runs it.
         return shard is None or item.nodeid not in self.cases or shard.holds(self.cases[item.nodeid].test)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
@@ -144,8 +145,8 @@ class Executor:
         case = self.cases.get(item.nodeid)
         if case is None:
             return
-        passed = TestResult(case.test, case.ids, Verdict.PASS, command=self._command(case))
-        progress = item.stash[_PROGRESS] = _Progress(passed, self._health[case.implementation].before())
+        result = TestResult(case.test, case.ids, Verdict.PASS, command=self._command(case))
+        progress = item.stash[_PROGRESS] = _Progress(result, self._health[case.implementation].before())
         absent = case.absent_capability(self.adapters[case.implementation])
         if absent is not None:
             progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
@@ -163,7 +164,7 @@ class Executor:
         if torch is not None:
             # Only the host's generator: seeding a device that an earlier test broke would blame this one.
             torch.default_generator.manual_seed(0)
-        with _warnings_noted(progress), contextlib.ExitStack() as stack:
+        with _keep_warnings(progress), contextlib.ExitStack() as stack:
             stream = adapter.current_stream()
             stack.enter_context(adapter.stream(stream))
             try:
@@ -209,13 +210,13 @@ class Executor:
         result = progress.result
         if progress.absent is not None:
             return replace(result, verdict=Verdict.UNSUPPORTED, phase=call.when, message=progress.absent)
-        judged = judge(result, call.when, call.excinfo.value, case.implementation)
-        return after_teardown(result, judged) if call.when == "teardown" else judged
+        new_result = judge(result, call.when, call.excinfo.value, case.implementation)
+        return after_teardown(result, new_result) if call.when == "teardown" else new_result
 
     def _show(self, case: Case, result: TestResult, report: pytest.TestReport) -> None:
         """Let pytest's report of a phase say what the result does."""
         if report.outcome == "failed" and result.verdict.rejects and not case.scored:
-            # What is left to the implementation is recorded and never judged, so that -x must not stop at it either.
+            # What is left to the implementation is recorded and never judged, so -x must not stop at it either.
             report.outcome = "passed"
             vars(report)["conformance_status"] = "noted"
         elif result.verdict in {Verdict.ERROR, Verdict.UNSUPPORTED}:
@@ -226,14 +227,14 @@ class Executor:
     def _complete(
         self, case: Case, progress: _Progress, report: pytest.TestReport, observations: dict[str, Any]
     ) -> None:
-        """Note what the test saw, and charge it with what it left in the process."""
+        """Note what the test observed, and reject it for what it left behind in the process."""
         seconds = round(progress.result.duration_s, 6)
         result = progress.result = replace(progress.result, duration_s=seconds, observations=observations)
-        finding = self._health[case.implementation].after(progress.before)
-        if finding is None:
+        residue = self._health[case.implementation].after(progress.baseline)
+        if residue is None:
             return
-        progress.unfit = finding.unfit
-        left_behind = "; ".join(dict.fromkeys(filter(None, [result.left_behind, *finding.changes])))
+        progress.unfit = residue.unfit
+        left_behind = "; ".join(dict.fromkeys(filter(None, [result.left_behind, *residue.changes])))
         result = progress.result = replace(result, left_behind=left_behind)
         if result.verdict.rejects or result.verdict is Verdict.ERROR:
             return
@@ -248,24 +249,24 @@ class Executor:
         else:
             vars(report)["conformance_status"] = "noted"
 
-    def reproducer(self, item: pytest.Item, seen: str, error: BaseException | None = None) -> str | None:
+    def reproducer(self, item: pytest.Item, message: str, error: BaseException | None = None) -> str | None:
         """The script that shows a failure of `item` without the kit, if one can be written.
 
         Args:
             item: the test.
-            seen: the failure's message.
+            message: the failure's message.
             error: what the test raised; ``None`` when its process did not survive it.
         """
         # Only now: most sessions have nothing to write.
         if "torch" not in sys.modules:
-            return None  # a script in plain torch says nothing of an implementation that runs without it
+            return None  # a script in plain torch cannot test an implementation that runs without it
         from conformance.reproducing.writing import write
 
         case = self.cases[item.nodeid]
         adapter, spec = self.adapters[case.implementation], self.specs[case.implementation]
         try:
-            return write(item, adapter, spec, case.requirements, seen, error, draws=case.draws)
-        except Exception as trouble:  # a failure without a script is still the failure to be told
+            return write(item, adapter, spec, case.requirements, message, error, draws=case.draws)
+        except Exception as trouble:  # a failure without a script is still a failure to report
             warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
             return None
 
@@ -299,13 +300,13 @@ def _explain(case: Case, result: TestResult, report: pytest.TestReport) -> None:
 
 
 @contextlib.contextmanager
-def _warnings_noted(progress: _Progress) -> Iterator[None]:
+def _keep_warnings(progress: _Progress) -> Iterator[None]:
     """Keep the distinct warnings of a test, and pass each on to pytest."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as entries:
         try:
             yield
         finally:
-            distinct = dict.fromkeys(f"{entry.category.__name__}: {one_line(str(entry.message))}" for entry in caught)
+            distinct = dict.fromkeys(f"{entry.category.__name__}: {one_line(str(entry.message))}" for entry in entries)
             progress.result = replace(progress.result, warnings=tuple(distinct)[:_KEPT_WARNINGS])
-    for entry in caught:
+    for entry in entries:
         warnings.showwarning(entry.message, entry.category, entry.filename, entry.lineno)

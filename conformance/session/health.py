@@ -1,4 +1,4 @@
-"""Whether the process is fit for the next test, asked after each one."""
+"""Whether the process is fit for the next test: checked after each one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REMEMBERED_GRAPHS = 64
 
 
 @dataclass(frozen=True)
-class Before:
+class Baseline:
     """What a test began with."""
 
     process: ProcessState
@@ -30,7 +30,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Residue:
     """What a test left behind.
 
     Attributes:
@@ -50,70 +50,73 @@ class Health:
         self._graphs: deque[weakref.ref[Any]] = deque(maxlen=_REMEMBERED_GRAPHS)
         self._remember_graphs()
         self.on_host = _is_on_host(adapter)
-        # What waits for a collection must not meet another test.  In a process of the user's that costs too much for
-        # what cannot harm the host; in a worker, which has frozen all that was loaded, it costs little.
+        # What waits for a garbage collection must not meet another test.  An implementation on the host cannot do
+        # harm, and a collection after each test costs too much in the user's own process.  A worker has frozen all
+        # that was loaded, so there it costs little.
         self.collects = not self.on_host
 
-    def before(self) -> Before:
+    def before(self) -> Baseline:
         """Note what a test begins with."""
-        return Before(ProcessState.now(), self._allocated())
+        return Baseline(ProcessState.now(), self._allocated())
 
-    def after(self, before: Before) -> Finding | None:
+    def after(self, baseline: Baseline) -> Residue | None:
         """Put right what can be, and say what was wrong; ``None`` when nothing was."""
-        changes = before.process.put_back()
+        changes = baseline.process.restore()
         unfit = next((change for change in changes if change.startswith("the thread")), None)
         if self.collects:
             gc.collect()
-        trouble = self._trouble(before)
+        trouble = self._trouble(baseline)
         if trouble is not None:
             changes.append(trouble)
             self._abort_captures()
             # What is wrong a second time stays wrong.
-            still = self._trouble(before)
-            unfit = unfit or still
-        return Finding(tuple(changes), unfit) if changes else None
+            second_trouble = self._trouble(baseline)
+            unfit = unfit or second_trouble
+        return Residue(tuple(changes), unfit) if changes else None
 
-    def _trouble(self, before: Before) -> str | None:
-        return recover(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(before)
+    def _trouble(self, baseline: Baseline) -> str | None:
+        return recover(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(baseline)
 
     def _wrong_result(self) -> str | None:
         """A computation small enough to be free, checked."""
         try:
             x = self.adapter.full(7, 3.0)
             x.add_(1.0)
-            seen = self.adapter.read(x).tolist()
+            values = self.adapter.read(x).tolist()
         except NotImplementedError:  # an adapter without tensors
             return None
         except Exception as error:
             return f"a small computation raised {one_line(error)}"
-        return None if seen == [4.0] * 7 else f"a small computation gave {one_line(str(seen), 80)} for seven times 4"
+        if values == [4.0] * 7:
+            return None
+        return f"a small computation gave {one_line(str(values), 80)} for seven times 4"
 
     def _pending_error(self) -> str | None:
         last_error = getattr(self.adapter.runtime, "cudaGetLastError", None)
         if last_error is None:
             return None
-        # Reading clears an error that a refused call left, which is in order; one that comes back is the device's.
+        # Reading clears an error that a refused call left, which is allowed.  One that comes back is the device's.
         last_error()
         (error,) = last_error()
         return f"the device has the error {error!r} pending" if int(error) != 0 else None
 
-    def _leak(self, before: Before) -> str | None:
+    def _leak(self, baseline: Baseline) -> str | None:
         now = self._allocated()
-        if before.allocated is None or now is None or now - before.allocated <= MEMORY_SLACK:
+        if baseline.allocated is None or now is None or now - baseline.allocated <= MEMORY_SLACK:
             return None
         gc.collect()
         self.adapter.release_library_memory()
         now = self._allocated()
-        if now is None or now - before.allocated <= MEMORY_SLACK:
+        if now is None or now - baseline.allocated <= MEMORY_SLACK:
             return None
-        return f"{(now - before.allocated) >> 20} MiB of device memory stayed allocated"
+        return f"{(now - baseline.allocated) >> 20} MiB of device memory stayed allocated"
 
     def _allocated(self) -> int | None:
         if self.adapter.capabilities.get("memory_stats") is False:
             return None
         try:
             return self.adapter.memory_allocated()
-        except Exception:  # what the call does is a matter for the suites; without it there is no baseline
+        except Exception:  # the suites judge the call; without it there is no baseline
             return None
 
     # -- captures that a test left open -------------------------------------------------------------------------------

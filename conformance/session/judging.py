@@ -42,29 +42,30 @@ def judge(result: TestResult, phase: str, error: BaseException, adapter_name: st
     return failure
 
 
-def after_teardown(before: TestResult, late: TestResult) -> TestResult:
+def after_teardown(result: TestResult, teardown_result: TestResult) -> TestResult:
     """The result of a test whose teardown failed too.
 
     A test that was rejected keeps its reason, since the teardown most often trips over what the test left.
     """
-    if before.verdict.rejects or before.verdict is Verdict.ERROR:
-        return replace(before, message=f"{before.message}\nafterwards, in teardown: {one_line(late.message)}")
-    return late
+    if result.verdict.rejects or result.verdict is Verdict.ERROR:
+        message = f"{result.message}\nafterwards, in teardown: {one_line(teardown_result.message)}"
+        return replace(result, message=message)
+    return teardown_result
 
 
 def recover(adapter: Adapter) -> str | None:
     """Make the implementation ready for the next test; in words, what could not be put right."""
     try:
         return adapter.recover()
-    except Exception as error:  # whatever it is, the next test must start, and this one must tell
+    except Exception as error:  # the next test must start all the same, and this one reports it
         return f"recovering raised {one_line(error)}"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    ids: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in ids:
+        ids.add(id(current))
         yield current
         current = current.__cause__ or current.__context__
 
@@ -74,5 +75,5 @@ def _message(error: BaseException) -> str:
     if not isinstance(error, AssertionError | pytest.fail.Exception) or not text:
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     lines = [text, *getattr(error, "__notes__", ())]
-    whole = "\n".join(lines)
-    return whole if len(whole) <= _MESSAGE_LIMIT else whole[: _MESSAGE_LIMIT - 1] + "…"
+    message = "\n".join(lines)
+    return message if len(message) <= _MESSAGE_LIMIT else message[: _MESSAGE_LIMIT - 1] + "…"

@@ -26,7 +26,7 @@ Isolation = Literal["none", "worker", "test"]
 TEST_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 300.0
 
-#: How many times as many examples an exploring session draws, unless it is told.
+#: How many times as many examples an exploring session draws by default.
 EXPLORING = 4.0
 
 _REGISTERED = pytest.StashKey[bool]()
@@ -43,7 +43,7 @@ class Options:
         record: the file, or the folder, that records go to.
         tests: record ids of the only tests to run; empty for all.
         isolate: how tests are kept apart; ``None`` leaves it to the implementation.
-        resume: the record, or the folder of records, to go on with.
+        resume: the record, or the folder of records, to continue.
         shard: the part of the suites to run.
         test_timeout: seconds that a test may take in a worker.
         start_timeout: seconds that a worker may take until it knows its tests.
@@ -92,10 +92,10 @@ class Options:
         return words
 
 
-def wanted(arguments: Iterable[str]) -> bool:
+def is_requested(arguments: Iterable[str]) -> bool:
     """Whether a command line asks for the plug-in."""
-    given = [*arguments, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
-    return any(word == "--impl" or word.startswith("--impl=") for word in given)
+    words = [*arguments, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
+    return any(word == "--impl" or word.startswith("--impl=") for word in words)
 
 
 def register(parser: pytest.Parser, config: pytest.Config) -> None:
@@ -171,7 +171,7 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
 
 
 def read(config: pytest.Config) -> Options | None:
-    """The options of a session, or ``None`` when it is none of the plug-in's business.
+    """The options of a session, or ``None`` when the session is not one of the plug-in's.
 
     Raises:
         UsageError: ``--impl`` without a name.
@@ -179,8 +179,8 @@ def read(config: pytest.Config) -> Options | None:
     # Without this, an --impl that another project defines for itself would be taken for this one.
     if not config.stash.get(_REGISTERED, False):
         return None
-    given: list[str] = config.getoption("impl")
-    names = tuple(name.strip() for text in given for name in text.split(","))
+    texts: list[str] = config.getoption("impl")
+    names = tuple(name.strip() for text in texts for name in text.split(","))
     if not all(names):
         raise UsageError("--impl needs a name: reference, torch.cuda, package.module:attribute or file.py:attribute")
     return Options(
@@ -190,59 +190,59 @@ def read(config: pytest.Config) -> Options | None:
         record=config.getoption("record"),
         tests=tuple(config.getoption("test")),
         isolate=_isolation(config.getoption("isolate")),
-        resume=_resumed(config.getoption("resume"), config.getoption("record")),
+        resume=_resume_path(config.getoption("resume"), config.getoption("record")),
         shard=None if config.getoption("shard") is None else Shard.parse(config.getoption("shard")),
         test_timeout=positive("--test-timeout", config.getoption("test_timeout"), "a number of seconds"),
         start_timeout=positive("--start-timeout", config.getoption("start_timeout"), "a number of seconds"),
-        explore=_explored(config),
+        explore=_seed(config),
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
     )
 
 
-def _isolation(given: str | None) -> Isolation | None:
-    for known in (None, "none", "worker", "test"):
-        if given == known:
-            return known
-    raise UsageError(f"--isolate={given}: write --isolate or --isolate=test (paths go before it)")
+def _isolation(text: str | None) -> Isolation | None:
+    for mode in (None, "none", "worker", "test"):
+        if text == mode:
+            return mode
+    raise UsageError(f"--isolate={text}: write --isolate or --isolate=test (paths go before it)")
 
 
-def _explored(config: pytest.Config) -> int | None:
-    given: str | None = config.getoption("explore")
-    if given is None:
+def _seed(config: pytest.Config) -> int | None:
+    seed: str | None = config.getoption("explore")
+    if seed is None:
         return None
-    if given == "new":
+    if seed == "new":
         # Drawn once, and kept where worker processes find it.
-        config.option.explore = given = str(secrets.randbelow(1 << 32))
-    if not given.isdecimal():
-        raise UsageError(f"--explore={given}: give a whole number, or nothing (paths go before it)")
-    return int(given)
+        config.option.explore = seed = str(secrets.randbelow(1 << 32))
+    if not seed.isdecimal():
+        raise UsageError(f"--explore={seed}: give a whole number, or nothing (paths go before it)")
+    return int(seed)
 
 
 def _examples(config: pytest.Config) -> float:
-    given: float | None = config.getoption("examples")
-    if given is None:
+    times: float | None = config.getoption("examples")
+    if times is None:
         return EXPLORING
     if config.getoption("explore") is None:
-        raise UsageError(f"--examples={given:g} is for new examples: add --explore")
-    return positive("--examples", given, "a number")
+        raise UsageError(f"--examples={times:g} is for new examples: add --explore")
+    return positive("--examples", times, "a number")
 
 
-def _resumed(resume: str | None, record: str | None) -> str | None:
+def _resume_path(resume: str | None, record: str | None) -> str | None:
     if resume is not None and record is not None and Path(resume) != Path(record):
         raise UsageError(f"--resume={resume} goes on writing that record; leave --record={record} out")
     return resume
 
 
-def positive(option: str, given: float, what: str) -> float:
-    """What an option gave.
+def positive(option: str, number: float, description: str) -> float:
+    """The value of an option, checked.
 
     Raises:
         UsageError: it is not above 0, or not finite.
     """
-    if not 0 < given < float("inf"):
-        raise UsageError(f"{option}={given:g}: give {what} above 0")
-    return given
+    if not 0 < number < float("inf"):
+        raise UsageError(f"{option}={number:g}: give {description} above 0")
+    return number
 
 
 def record_paths(record: str, implementations: Iterable[str]) -> dict[str, Path]:

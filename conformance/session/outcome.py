@@ -1,4 +1,4 @@
-"""What the process that ran a test says of it: an attribute of pytest's report, plain values only between processes."""
+"""What the process that ran a test says about it: an attribute of pytest's report, plain values between processes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ATTRIBUTE = "conformance"
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test's result, and whose it is.
+    """One test's result, and the implementation that was tested.
 
     Attributes:
-        implementation: the name of the one that was tested.
+        implementation: its name.
         result: of the test.
         unfit: why the process can run no other test, or ``None``.
     """
@@ -64,7 +64,7 @@ def pytest_report_to_serializable(
 def pytest_report_from_serializable() -> Generator[
     None, pytest.TestReport | pytest.CollectReport | None, pytest.TestReport | pytest.CollectReport | None
 ]:
-    """Read it again, where the parent takes them in."""
+    """Read the outcome back, where the parent process receives reports."""
     report = yield
     values = None if report is None else vars(report).get(_ATTRIBUTE)
     if isinstance(report, pytest.TestReport) and isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""What a test may change in its process without touching the device: noted before it, put back after it."""
+"""What a test may change in its process without touching the device: noted before it, restored after it."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ _JUDGES: tuple[ModuleType | type, ...] = (
 
 _DESCRIPTORS = (classmethod, staticmethod, property)
 
-#: How long a thread that was just told to end may take.
+#: Seconds that a thread which is about to end may take.
 _THREAD_GRACE_S = 0.5
 
 #: Those with a name; the others are for libraries to share out among themselves.
 _SIGNALS = sorted(set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
 
-#: Set by pytest and by libraries as they load; nobody's test depends on them.
+#: Set by pytest and by libraries as they load; no test depends on them.
 _HARMLESS_VARIABLES = ("PYTEST_", "KINETO_", "TORCH", "TRITON_", "CUDA_MODULE_LOADING")
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """One that a whole process, or its main thread, goes by."""
+    """A setting of a whole process, or of its main thread."""
 
     name: str
     read: Callable[[], Any]
@@ -119,35 +119,35 @@ class ProcessState:
             judges=tuple(dict(vars(judge)) for judge in _JUDGES),
         )
 
-    def put_back(self) -> list[str]:
+    def restore(self) -> list[str]:
         """Undo what has changed since; in words, each change that a program around a graph would suffer from.
 
         Threads are waited for a little, and cannot be undone.
         """
-        checks: tuple[Callable[[], list[str]], ...] = (
-            self._judges_back,
-            self._folder_back,
-            self._variables_back,
-            self._handlers_back,
-            self._settings_back,
-            self._threads_gone,
+        parts: tuple[Callable[[], list[str]], ...] = (
+            self._restore_judges,
+            self._restore_folder,
+            self._restore_variables,
+            self._restore_handlers,
+            self._restore_settings,
+            self._join_threads,
         )
-        return [change for check in checks for change in check()]
+        return [change for part in parts for change in part()]
 
-    def _judges_back(self) -> list[str]:
-        found = []
+    def _restore_judges(self) -> list[str]:
+        changes = []
         for judge, before in zip(_JUDGES, self.judges, strict=True):
             now = dict(vars(judge))
-            # Nearly always all is what it was, name by name, and this is asked after every test.
+            # Nearly always nothing has changed, and this runs after every test.
             if now.keys() == before.keys() and all(map(operator.is_, now.values(), before.values())):
                 continue
             for name, value in before.items():
                 if now.get(name) is not value and (callable(value) or isinstance(value, _DESCRIPTORS)):
                     setattr(judge, name, value)
-                    found.append(f"{judge.__name__}.{name} was replaced")
-        return found
+                    changes.append(f"{judge.__name__}.{name} was replaced")
+        return changes
 
-    def _folder_back(self) -> list[str]:
+    def _restore_folder(self) -> list[str]:
         now = _folder()
         if now == self.folder:
             return []
@@ -155,7 +155,7 @@ class ProcessState:
             os.chdir(self.folder)
         return ["the working directory was changed"]
 
-    def _variables_back(self) -> list[str]:
+    def _restore_variables(self) -> list[str]:
         now = dict(os.environ)
         if now == self.variables:
             return []
@@ -167,41 +167,41 @@ class ProcessState:
                 del os.environ[name]
         return [f"the environment variable {name} was changed" for name in sorted(changed)]
 
-    def _handlers_back(self) -> list[str]:
-        found = []
+    def _restore_handlers(self) -> list[str]:
+        changes = []
         for number, handler in _handlers().items():
             before = self.handlers.get(number)
             if handler is before or handler == before:
                 continue
-            found.append(f"the handler of {signal.Signals(number).name} was replaced")
+            changes.append(f"the handler of {signal.Signals(number).name} was replaced")
             # A handler that was not installed from Python shows as None, and cannot be installed again from here.
             if before is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(number, before)
-        return found
+        return changes
 
-    def _settings_back(self) -> list[str]:
-        found = []
+    def _restore_settings(self) -> list[str]:
+        changes = []
         for setting in _settings():
             now = setting.read()
-            # What a library that was loaded meanwhile has begun with is not known.
+            # A library that was loaded meanwhile has no earlier value.
             before = self.settings.get(setting.name, now)
             if now != before:
                 setting.write(before)
-                found.append(f"{setting.name} was changed to {now}")
-        return found
+                changes.append(f"{setting.name} was changed to {now}")
+        return changes
 
-    def _threads_gone(self) -> list[str]:
+    def _join_threads(self) -> list[str]:
         # A daemon thread promises not to be in the way; libraries start theirs at any first use.
-        left = [thread for thread in set(threading.enumerate()) - self.threads if not thread.daemon]
+        threads = [thread for thread in set(threading.enumerate()) - self.threads if not thread.daemon]
         until = time.monotonic() + _THREAD_GRACE_S
-        for thread in left:
+        for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
-        return [f"the thread {thread.name!r} was left running" for thread in left if thread.is_alive()]
+        return [f"the thread {thread.name!r} was left running" for thread in threads if thread.is_alive()]
 
 
 def changed_judges(before: ProcessState) -> list[str]:
     """Which parts of the test runner have been replaced since `before`."""
-    return before._judges_back()  # noqa: SLF001 - the same module's class
+    return before._restore_judges()  # noqa: SLF001 - the same module's class
 
 
 def _folder() -> str:

@@ -1,4 +1,4 @@
-"""The part of the plug-in that keeps the books: records, the summary and the exit status of a session."""
+"""The part of the plug-in that writes records, sums the session up and sets its exit status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LETTERS = {"error": "E", "noted": "n", "unsupported": "u"}
 
 
 class Recorder:
-    """Keeps the books of a session, in the process that the user started.
+    """Records the runs of a session, in the process that the user started.
 
     Args:
         config: of the session.
@@ -69,13 +69,13 @@ class Recorder:
         """Open the records.
 
         Raises:
-            RecordError: one cannot be written, or not be gone on with.
+            RecordError: one cannot be written or resumed.
         """
-        known = {subject.name: subject for subject in subjects}
-        paths = self._paths(known)
+        by_name = {subject.name: subject for subject in subjects}
+        paths = self._paths(by_name)
         resume = self.options.resume is not None
         self.runs = {
-            name: Run(subject, self.registry, paths.get(name), resume=resume) for name, subject in known.items()
+            name: Run(subject, self.registry, paths.get(name), resume=resume) for name, subject in by_name.items()
         }
 
     def _paths(self, names: Collection[str]) -> dict[str, Path]:
@@ -86,43 +86,43 @@ class Recorder:
         """Write the headers.
 
         Returns:
-            Those of the `cases` that an earlier part of the run has not finished.
+            Those `cases` that an earlier part of the run has not finished.
 
         Raises:
-            RecordError: a record to go on with is of another run.
+            RecordError: a record to resume is of another run.
         """
-        listed = list(cases)
-        planned: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.runs}
-        for case in listed:
-            planned[case.implementation][case.test] = case.ids
+        case_list = list(cases)
+        plans: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.runs}
+        for case in case_list:
+            plans[case.implementation][case.test] = case.ids
         for name, run in self.runs.items():
             run.begin(
-                planned[name],
+                plans[name],
                 self._options(),
                 self.started_at,
                 not_applicable=self.selection.not_applicable.get(name, ()),
                 narrowed=self.selection.narrowed,
             )
         self._headed = True
-        return [case for case in listed if case.test not in self.runs[case.implementation].decided]
+        return [case for case in case_list if case.test not in self.runs[case.implementation].results]
 
     def _options(self) -> dict[str, Any]:
-        given = {
+        values = {
             **self.options.deciding(),
             "keyword": self.config.option.keyword,
             "markers": self.config.option.markexpr,
         }
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in values.items() if value}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write the headers, where this process collects."""
         if self.config.option.collectonly:
             return
         try:
-            left = {case.nodeid for case in self.begin(self._collected(session))}
+            nodeids = {case.nodeid for case in self.begin(self._collected(session))}
         except RecordError as error:
             raise pytest.UsageError(f"conformance: {error}") from None
-        session.items[:] = [item for item in session.items if item.nodeid not in self.cases or item.nodeid in left]
+        session.items[:] = [item for item in session.items if item.nodeid not in self.cases or item.nodeid in nodeids]
 
     def _collected(self, session: pytest.Session) -> list[Case]:
         return [self.cases[item.nodeid] for item in session.items if item.nodeid in self.cases]
@@ -166,7 +166,7 @@ class Recorder:
             return "failed", status[0].upper(), status.upper()
         return status, _LETTERS[status], status.upper()
 
-    # -- what it comes to ---------------------------------------------------------------------------------------------
+    # -- the result ---------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -186,20 +186,20 @@ class Recorder:
     def _narrowed(self) -> bool:
         return self.selection.narrowed or self.options.shard is not None
 
-    def _exit_status(self, given: int) -> int:
+    def _exit_status(self, pytest_status: int) -> int:
         if self._broken_files or self.stopped is not None:
             return ExitStatus.KIT_FAILED
-        if given == pytest.ExitCode.NO_TESTS_COLLECTED and not any(run.decided for run in self.runs.values()):
+        if pytest_status == pytest.ExitCode.NO_TESTS_COLLECTED and not any(run.results for run in self.runs.values()):
             return ExitStatus.USAGE
-        if given not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
-            return given
+        if pytest_status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
+            return pytest_status
         statuses = [assessment.verdict.exit_status for assessment in self._assessments.values()]
         if self._foreign_failures:
             statuses.append(ExitStatus.NOT_CONFORMING)
         return max(statuses, key=_GRAVITY.index, default=ExitStatus.NOT_CONFORMING)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what the runs come to."""
+        """Write the summary of each run."""
         if self.config.option.collectonly or not self._headed:
             return
         for name, run in self.runs.items():

@@ -210,7 +210,7 @@ def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.C
     file.write_text(file.read_text(encoding="utf-8").replace("One is promised.", "Two."), encoding="utf-8")
     assert main(["requirements", "--check", str(file)]) == 1
     told = capsys.readouterr().out
-    assert told.startswith(f"stale: {file}; write it anew: graph-conformance requirements --markdown {file}\n")
+    assert told.startswith(f"stale: {file}; write it again: graph-conformance requirements --markdown {file}\n")
     assert "-Two." in told
     assert "+One is promised." in told
 
