@@ -72,11 +72,11 @@ def test_a_record_without_its_footer_claims_nothing(tmp_path: Path) -> None:
 
 def test_the_words_of_one_claim(tmp_path: Path) -> None:
     assessment = sample(tmp_path / "run.jsonl").assessment
-    made = claim(assessment, implementation="x", dialect="cuda", revision="2.14")
+    text = claim(assessment, implementation="x", dialect="cuda", revision="2.14")
     assert (
-        made.line == "PASS: x as cuda 2.14: 4 of 4 scored requirements met (1 more behind capabilities declared absent)"
+        text.line == "PASS: x as cuda 2.14: 4 of 4 scored requirements met (1 more behind capabilities declared absent)"
     )
-    assert made.detail == (
+    assert text.detail == (
         "All 5 scored requirements of revision 2.14 for the cuda dialect are met, "
         "apart from 1 behind a feature declared absent."
     )

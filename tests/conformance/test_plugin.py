@@ -262,7 +262,7 @@ def test_several_implementations_have_a_file_each(kit: Kit) -> None:
     result.stdout.fnmatch_lines(["*::test_one?fake-3? PASSED*", "*::test_one?second-5? FAILED*"])
     lines = {path.stem: path.read_text(encoding="utf-8").splitlines() for path in (kit.folder / "out").iterdir()}
     assert set(lines) == {"fake", "second"}
-    tests = [[json.loads(line)["test"] for line in told if '"started"' in line] for told in lines.values()]
+    tests = [[json.loads(line)["test"] for line in record if '"started"' in line] for record in lines.values()]
     assert tests[0] == tests[1] == ["test_it.py::test_one[3]", "test_it.py::test_one[5]"]
 
 
@@ -446,9 +446,9 @@ def test_what_is_drawn_does_not_depend_on_the_code_around(kit: Kit) -> None:
     numbers = [123_456_789 + 7 * place for place in range(300)]
     (kit.folder / "backend.py").write_text(f"NUMBERS = {numbers}", encoding="utf-8")
     (kit.folder / "conftest.py").write_text("import backend", encoding="utf-8")
-    _, beside = kit.recorded()
+    _, with_numbers = kit.recorded()
     assert len(without.results[1].observations["drawn"]) == 200
-    assert beside.results[1].observations == without.results[1].observations
+    assert with_numbers.results[1].observations == without.results[1].observations
 
 
 # -- what a person reads ----------------------------------------------------------------------------------------------
