@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reports
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.records.claim import claim
 from conformance.records.record import Record
 from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.session import executor, recorder  # noqa: F401 - likewise
 from reports.words import STANDINGS
+from tests.conformance.conftest import Kit
 from tests.reports.samples import FAIL, PASS, REQUIREMENTS, result, sample
+
+pytest_plugins = ["pytester"]
 
 _SCORED = [entry.id for entry in REQUIREMENTS if entry.scored and entry.holds_for("cuda", "2.14")]
 
@@ -80,3 +85,19 @@ def test_the_words_of_one_claim(tmp_path: Path) -> None:
         "All 5 scored requirements of revision 2.14 for the cuda dialect are met, "
         "apart from 1 behind a feature declared absent."
     )
+
+
+def test_terminal_footer_and_page_agree_on_a_run_that_stopped_early(kit: Kit) -> None:
+    kit.tests("""
+        @requirement("alpha.one")
+        def test_one(impl): fail("p", "s")
+
+        @requirement("alpha.two")
+        def test_two(impl): ...
+    """)
+    result, record = kit.recorded("-x")
+    assert record.footer is not None
+    assert (record.footer.verdict, record.footer.complete) == ("fail", False)
+    result.stdout.fnmatch_lines([record.claim.line])
+    assert record.claim.line.startswith("FAIL: ")
+    assert record.claim.headline == "The claim does not hold."

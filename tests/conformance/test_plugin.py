@@ -375,22 +375,6 @@ def test_only_a_whole_run_passes(kit: Kit, words: tuple[str, ...], verdict: str)
     result.stdout.fnmatch_lines([f"{verdict}: fake as cuda 2.13: 4 of 4 scored requirements met*"])
 
 
-def test_terminal_footer_and_page_agree_on_a_run_that_stopped_early(kit: Kit) -> None:
-    kit.tests("""
-        @requirement("alpha.one")
-        def test_one(impl): fail("p", "s")
-
-        @requirement("alpha.two")
-        def test_two(impl): ...
-    """)
-    result, record = kit.recorded("-x")
-    assert record.footer is not None
-    assert (record.footer.verdict, record.footer.complete) == ("fail", False)
-    result.stdout.fnmatch_lines([record.claim.line])
-    assert record.claim.line.startswith("FAIL: ")
-    assert record.claim.headline == "The claim does not hold."
-
-
 def test_a_skipped_test_is_never_a_pass(kit: Kit) -> None:
     kit.tests(ALL + "    pytestmark = pytest.mark.skip(reason='later')\n")
     result = kit.run()
