@@ -4,7 +4,7 @@
 
 needs the package ``expecttest``, which PyTorch's sample collection imports.  Prints counts, and each operator that
 differs.  A difference is not always a fault: some operators (``linalg.svdvals`` and its relatives) compute in another
-way whenever a dispatch mode looks on, and what ``empty`` holds is nobody's promise.
+way whenever a dispatch mode looks on, and nobody promises what ``empty`` holds.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from conformance.errors import UsageError
 HOME = Path(__file__).resolve().parent.parent
 KIT = HOME / "conformance"
 SUITES = HOME / "suites"
-#: What pytest is told instead of a project's own settings when the suites run by themselves.
+#: The settings for pytest when the suites run by themselves, in place of those of a project.
 PYTEST_SETTINGS = KIT / "pytest.ini"
 
 
@@ -24,7 +24,7 @@ def use_own(package: str) -> None:
     Their names are such as others give to their folders.
 
     Args:
-        package: a top-level one; what does not lie beside this one is left alone.
+        package: a top-level one; one that does not lie next to this one is left alone.
 
     Raises:
         UsageError: another package of that name is imported already.

@@ -13,9 +13,9 @@ _FOLDER = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let processes that may not write compiled modules beside the sources share some that go with this session.
+    """Let processes that may not write compiled modules next to the sources share some that go with this session.
 
-    Without them each one compiles torch and pytest anew, which takes longer than most tests.
+    Without them each one compiles torch and pytest again, which takes longer than most tests.
     """
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
         config.stash[_FOLDER] = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="compiled-")

@@ -261,7 +261,10 @@ def _adapter_of(spec: str, target: object, device: str | None) -> Adapter:
 
 
 def _graph_class_adapter(spec: str, cls: type, device: str | None) -> Adapter:
-    base = next((name for parent in cls.__mro__ for name, known in KNOWN.items() if known.defines(parent)), None)
+    base = next(
+        (name for parent in cls.__mro__ for name, implementation in KNOWN.items() if implementation.defines(parent)),
+        None,
+    )
     if base is None:
         looks = all(callable(getattr(cls, method, None)) for method in GRAPH_METHODS)
         what = "derives from no graph class that the kit knows" if looks else "is no graph class that the kit knows"

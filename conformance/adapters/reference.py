@@ -96,9 +96,9 @@ def _face(  # what the faces differ in
         torch.set_num_threads(1)
     runtime = module.cudart()
     # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
-    declared = {} if on_host else {"rng": False, "graph_data": driver_numbers_nodes(runtime)}
+    capabilities = {} if on_host else {"rng": False, "graph_data": driver_numbers_nodes(runtime)}
     kind = on_the_host if on_host else OnCuda
-    made = kind(
+    face = kind(
         name,
         module,
         getattr(module, class_name),
@@ -106,8 +106,8 @@ def _face(  # what the faces differ in
         dialect=dialect,
         revision="2.14",
         runtime=runtime,
-        capabilities=declared,
+        capabilities=capabilities,
     )
     if not on_host:
-        made.script_words = {"use": f"import reference_impl\nreference_impl.use_device({device!r})"}
-    return made
+        face.script_words = {"use": f"import reference_impl\nreference_impl.use_device({device!r})"}
+    return face

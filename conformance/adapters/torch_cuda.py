@@ -54,24 +54,24 @@ def adapter(device: str = "cuda") -> Adapter:
         ImplementationError: `device` is not a CUDA device.
         Unavailable: torch sees no such GPU.
     """
-    where = _device(device)
-    torch.cuda.set_device(where)
+    gpu = _device(device)
+    torch.cuda.set_device(gpu)
     revision = of_version(torch.__version__)
     runtime = _runtime()
     # What the class came with, every release has.
     later = [entry for entry in CAPABILITIES.values() if entry.since != FIRST]
-    declared = {entry.name: entry.begun_in(revision, "cuda") for entry in later}
+    capabilities = {entry.name: entry.begun_in(revision, "cuda") for entry in later}
     if runtime is None:
-        declared["template_editing"] = False
-    declared["graph_data"] = declared["graph_data"] and driver_numbers_nodes(runtime)
+        capabilities["template_editing"] = False
+    capabilities["graph_data"] = capabilities["graph_data"] and driver_numbers_nodes(runtime)
     return OnCuda(
         "torch.cuda",
         torch.cuda,
         torch.cuda.CUDAGraph,
-        device=where,
+        device=gpu,
         dialect="cuda",
         revision=revision,
-        capabilities=declared,
+        capabilities=capabilities,
         runtime=runtime,
     )
 

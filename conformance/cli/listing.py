@@ -21,7 +21,10 @@ def add(commands: Commands) -> None:
 
 
 def _implementations(_: argparse.Namespace) -> int:
-    rows = [(name, known.about, f"{known.package}.{known.graph_class}") for name, known in KNOWN.items()]
+    rows = [
+        (name, implementation.about, f"{implementation.package}.{implementation.graph_class}")
+        for name, implementation in KNOWN.items()
+    ]
     print(tabulate(rows, headers=("name", "what it is", "graph class")))
     print(
         "\nA class of your own: --impl=package.module:attribute or --impl=path/to/file.py:attribute, "

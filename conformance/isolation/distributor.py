@@ -121,7 +121,7 @@ class Distributor:
             self._recorder.reproduced(self._plan.cases[nodeid], script.text)
         self.go_on(worker)
 
-    def take_result(self, worker: WorkerState, done: Done) -> None:
+    def take_result(self, worker: WorkerState, message: Done) -> None:
         """Publish what a test came to, or first end its worker when that was the worker's last test."""
         test = worker.test
         if test is None:
@@ -135,7 +135,7 @@ class Distributor:
         if test.outcome is not None and test.outcome.unfit is not None:
             self._end_unfit(worker)
             return
-        reason = self._reason_to_end(worker, done)
+        reason = self._reason_to_end(worker, message)
         if reason is None:
             self._publish(worker)
             self.go_on(worker)
@@ -153,8 +153,8 @@ class Distributor:
         self.shut_down(worker, "it is not fit for another test")
         worker.process.send_signal("SIGKILL", group=True)
 
-    def _reason_to_end(self, worker: WorkerState, done: Done) -> str | None:
-        if done.exit_hooks:
+    def _reason_to_end(self, worker: WorkerState, message: Done) -> str | None:
+        if message.exit_hooks:
             return "its test has put something off to its end"
         if self._options.isolate == "test":
             return "it was for one test"

@@ -13,6 +13,7 @@ from conformance.isolation import messages
 from conformance.isolation.messages import Done, InternalError, Message, Ready, Refused, Script, Started
 from conformance.isolation.worker_state import HangUp, Shutdown
 from conformance.records.verdicts import Verdict
+from conformance.session.ending import end_session
 
 if TYPE_CHECKING:
     from conformance.isolation.distributor import Distributor
@@ -117,7 +118,7 @@ class EventHandlers:
         """A worker says no to what the user asked for: so does the session."""
         if refused.exit_status == ExitStatus.USAGE:
             raise pytest.UsageError(refused.text)
-        pytest.exit(refused.text, returncode=refused.exit_status)
+        end_session(refused.text, refused.exit_status)
 
     def _on_ready(self, worker: WorkerState, ready: Ready) -> None:
         worker.ready = True

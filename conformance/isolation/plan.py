@@ -59,10 +59,10 @@ class Plan:
         """
         nodeids = () if self.ready is None else self.ready.nodeids
         planned = [self.cases[nodeid] for nodeid in nodeids if nodeid in self.cases]
-        left = {case.nodeid for case in self._recorder.begin(planned)}
+        unfinished = {case.nodeid for case in self._recorder.begin(planned)}
         for nodeid in nodeids:
             case = self.cases.get(nodeid)
             if case is None:
                 queue.put(nodeid, destructive=False)
-            elif nodeid in left:
+            elif nodeid in unfinished:
                 queue.put(nodeid, destructive=case.destructive)

@@ -97,8 +97,8 @@ class _Plain(ast.NodeTransformer):
         return self._without_docstring(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
-        asked = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}
-        return None if asked.intersection(KIT_QUESTIONS) else self.generic_visit(node)
+        names = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}
+        return None if names.intersection(KIT_QUESTIONS) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         return None if any(_root(target) in KIT_NAMES for target in node.targets) else node
@@ -143,12 +143,12 @@ class _Bare(ast.NodeTransformer):
             if isinstance(entry, ast.AnnAssign) and data:
                 entry.annotation = ast.Name("object", ast.Load())
         if data:
-            kept = [entry for entry in node.body if isinstance(entry, ast.AnnAssign)]
-            for entry in kept:
+            fields = [entry for entry in node.body if isinstance(entry, ast.AnnAssign)]
+            for entry in fields:
                 if entry.value is not None:
                     entry.value = self.visit(entry.value)
             others = [self.visit(entry) for entry in node.body if not isinstance(entry, ast.AnnAssign)]
-            node.body = [*[entry for entry in others if _is_docstring(entry)], *kept]
+            node.body = [*[entry for entry in others if _is_docstring(entry)], *fields]
             node.body += [entry for entry in others if entry is not None and not _is_docstring(entry)]
             return node
         node = self.generic_visit(node)  # type: ignore[assignment]
@@ -195,8 +195,8 @@ class Inlined:
     program: list[ast.stmt] = field(default_factory=list)
     members: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
-    _taken: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _given: dict[tuple[str, str], str] = field(default_factory=dict)
+    _origins: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _final_names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(self, module: str, name: str) -> str:
         """Copy a definition and all that it reaches; return the name that it goes by.
@@ -205,17 +205,17 @@ class Inlined:
             KeyError: there is no such definition.
         """
         key = (module, name)
-        if key in self._given:
-            return self._given[key]
+        if key in self._final_names:
+            return self._final_names[key]
         top = _module(module)
         if name in top.imports and name not in top.definitions:
             return self._imported(top.imports[name], name)
         node = top.definitions[name]
         final = name
-        while final in self._taken:
+        while final in self._origins:
             final += "_"
-        self._taken[final] = key
-        self._given[key] = final
+        self._origins[final] = key
+        self._final_names[key] = final
         if module == ERRORS:
             self.definitions += ast.parse(f"class {final}(Exception):\n    pass").body
             return final
@@ -288,7 +288,7 @@ def _is_constant(node: ast.stmt) -> bool:
 
 def _free_names(node: ast.AST, top: _Module) -> Collection[str]:
     """The names of the module that a definition refers to; one that is also a parameter's or a local one is not."""
-    known = {*top.definitions, *top.imports}
+    global_names = {*top.definitions, *top.imports}
     tables = [symtable.symtable(ast.unparse(ast.fix_missing_locations(node)), "script", "exec")]
     used: dict[str, None] = {}
     for table in tables:
@@ -296,4 +296,4 @@ def _free_names(node: ast.AST, top: _Module) -> Collection[str]:
         for symbol in table.get_symbols():
             if symbol.is_global() or (table.get_type() == "module" and symbol.is_referenced()):
                 used[symbol.get_name()] = None
-    return [name for name in used if name in known]
+    return [name for name in used if name in global_names]

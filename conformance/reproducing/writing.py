@@ -35,7 +35,7 @@ def write(
     adapter: Adapter,
     spec: str,
     requirements: Sequence[Requirement],
-    seen: str,
+    message: str,
     error: BaseException | None,
     *,
     draws: bool,
@@ -47,7 +47,7 @@ def write(
         adapter: of the implementation.
         spec: what ``--impl`` said.
         requirements: what the test decides.
-        seen: the failure's message.
+        message: of the failure.
         error: what the test raised.
         draws: whether it draws examples, so that its source alone does not say what it did.
     """
@@ -60,15 +60,15 @@ def write(
     except (_Unwritable, KeyError, OSError, SyntaxError):
         return None
     add_implementation(copied, adapter)
-    return _assemble(_docstring(adapter.name, requirements, seen), start, copied, call)
+    return _assemble(_docstring(adapter.name, requirements, message), start, copied, call)
 
 
-def _docstring(name: str, requirements: Sequence[Requirement], seen: str) -> str:
+def _docstring(name: str, requirements: Sequence[Requirement], message: str) -> str:
     lines = [f"Fails while {name} does not meet what is documented."]
     for entry in requirements:
         lines += ["", *textwrap.wrap(entry.headline, 110)]
         lines += [f"    documented in {place}" for place in entry.documents]
-    lines += ["", "As seen:", textwrap.indent(seen, "    "), "", "Exit status: 0 when nothing is wrong."]
+    lines += ["", "As seen:", textwrap.indent(message, "    "), "", "Exit status: 0 when nothing is wrong."]
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
 
 

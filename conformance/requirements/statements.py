@@ -1,6 +1,6 @@
 """What the documents say, statement by statement, and which requirements decide each.
 
-Each document has one file, ``documents/DOCUMENT.toml`` beside this module.  As with the requirements, the loader
+Each document has one file, ``documents/DOCUMENT.toml`` next to this module.  As with the requirements, the loader
 refuses what it does not understand, so that nothing a document says is lost in silence.
 """
 

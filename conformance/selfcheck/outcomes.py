@@ -126,9 +126,9 @@ def judge_fault(fault: Fault, may_kill: Collection[str], observed: Observed, reg
     elif rejecting:
         outcome = Outcome.WRONG_REASON
         by_named = [result for result, ids in rejecting if ids & named]
-        shown = (by_named or [result for result, _ in rejecting])[0]
+        example = (by_named or [result for result, _ in rejecting])[0]
         complaint = "says nothing of a promise" if by_named else "no named requirement rejects it"
-        message = f"{complaint}; {shown.test}: {reason(shown)}"
+        message = f"{complaint}; {example.test}: {reason(example)}"
     else:
         outcome, message = Outcome.SURVIVED, "no scored requirement rejects it"
     ids = set().union(*(right.values() if right else (each for _, each in rejecting)))

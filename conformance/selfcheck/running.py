@@ -63,10 +63,10 @@ class _Work:
 
     job: Job
     stages: Iterator[Callable[[Case, Sequence[TestResult]], bool]]
-    left: list[tuple[pytest.Item, Case]] = field(default_factory=list)
+    queue: list[tuple[pytest.Item, Case]] = field(default_factory=list)
     batch: list[tuple[pytest.Item, Case]] = field(default_factory=list)
     results: list[TestResult] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     limits: list[float] = field(default_factory=list)
     losses: int = 0
     buffered: bytes = b""
@@ -183,20 +183,20 @@ class _Loop:
 
     def _go_on(self, work: _Work) -> None:
         """Start the next child of a job, or end the job."""
-        while not work.left:
+        while not work.queue:
             stage = next(work.stages, None)
             if stage is None:
                 self._finish(work)
                 return
             before = tuple(work.results)
-            work.left = [
+            work.queue = [
                 (item, case)
                 for item, case in self._tests.get(work.job.implementation, ())
-                if case.test not in work.seen and stage(case, before)
+                if case.test not in work.names and stage(case, before)
             ]
-            work.left.sort(key=lambda each: work.job.order(each[1]))
-        work.batch, work.left, work.buffered = work.left, [], b""
-        work.seen.update(case.test for _, case in work.batch)
+            work.queue.sort(key=lambda each: work.job.order(each[1]))
+        work.batch, work.queue, work.buffered = work.queue, [], b""
+        work.names.update(case.test for _, case in work.batch)
         work.limits = [work.job.limit(case) for _, case in work.batch]
         adapter = self._executor.adapters[work.job.implementation]
         child = children.start([item for item, _ in work.batch], work.job.entry.apply, adapter)
@@ -211,10 +211,10 @@ class _Loop:
             content = os.read(child.pipe.fileno(), 1 << 20)
             if content:
                 *lines, work.buffered = (work.buffered + content).split(b"\n")
-                known = len(child.results)
+                count = len(child.results)
                 for line in lines:
                     child.hear(line, work.limits)
-                if any(map(work.job.enough, child.results[known:])):
+                if any(map(work.job.enough, child.results[count:])):
                     child.kill()
                     self._over(work, child, None)
             else:
@@ -247,7 +247,7 @@ class _Loop:
             return
         if self._enough(work):
             return
-        work.left = work.batch[ran:] if work.losses < _LOSSES else []
+        work.queue = work.batch[ran:] if work.losses < _LOSSES else []
         self._go_on(work)
 
     def _enough(self, work: _Work) -> bool:

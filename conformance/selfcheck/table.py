@@ -67,10 +67,10 @@ class Table:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Table:
         """The inverse of `to_dict`; keys of later versions are passed over."""
-        known = {entry.name for entry in fields(cls)}
-        given = {name: value for name, value in values.items() if name in known}
-        given["rows"] = tuple(Row.from_dict(row) for row in given["rows"])
-        return cls(**given)
+        names = {entry.name for entry in fields(cls)}
+        arguments = {name: value for name, value in values.items() if name in names}
+        arguments["rows"] = tuple(Row.from_dict(row) for row in arguments["rows"])
+        return cls(**arguments)
 
 
 def verdict(table: Table) -> str:
@@ -79,16 +79,16 @@ def verdict(table: Table) -> str:
     for kind in ("fault", "variant"):
         rows = table.of(kind)
         if rows:
-            found = ", ".join(f"{number} {outcome}" for outcome, number in counts(rows).items())
-            lines.append(f"{len(rows)} {kind}{'s' if len(rows) > 1 else ''}: {found}")
+            summary = ", ".join(f"{number} {outcome}" for outcome, number in counts(rows).items())
+            lines.append(f"{len(rows)} {kind}{'s' if len(rows) > 1 else ''}: {summary}")
     for layer in dict.fromkeys(row.layer for row in table.of("fault")):
         rows = tuple(row for row in table.of("fault") if row.layer == layer)
         killed = sum(row.outcome is Outcome.KILLED for row in rows)
         lines.append(f"of the layer {layer}: {killed} of {len(rows)} killed")
     tried = [row.script for row in table.rows if row.script is not None]
     if tried:
-        kept = tried.count(AS_PROMISED)
-        lines.append(f"of {len(tried)} scripts for killed faults, {kept} fail with the fault and pass without it")
+        count = tried.count(AS_PROMISED)
+        lines.append(f"of {len(tried)} scripts for killed faults, {count} fail with the fault and pass without it")
     return "\n".join(lines)
 
 
@@ -171,9 +171,9 @@ def _page(rows: Sequence[Row], headers: Sequence[str]) -> list[str]:
         cells: tuple[str, ...]
         by = ", ".join(f"`{identity}`" for identity in row.requirements)
         if row.kind == "variant":
-            told = str(row.outcome) + (f": {by}" if by else "")
+            outcome = str(row.outcome) + (f": {by}" if by else "")
             on = row.implementation + ("" if row.explore is None else f", examples {row.explore}")
-            cells = (row.name, row.about, on, f"{row.run}", told)
+            cells = (row.name, row.about, on, f"{row.run}", outcome)
         else:
             killed = by if row.outcome is Outcome.KILLED else f"**{row.outcome}** {by}"
             script = (row.script or "") if row.good else f"**{row.script}**"

@@ -64,7 +64,7 @@ def pytest_report_to_serializable(
 def pytest_report_from_serializable() -> Generator[
     None, pytest.TestReport | pytest.CollectReport | None, pytest.TestReport | pytest.CollectReport | None
 ]:
-    """Read the outcome back, where the parent process receives reports."""
+    """Read the outcome back, where the controller receives reports."""
     report = yield
     values = None if report is None else vars(report).get(_ATTRIBUTE)
     if isinstance(report, pytest.TestReport) and isinstance(values, dict):

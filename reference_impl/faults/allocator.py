@@ -292,14 +292,14 @@ def refused_begin_keeps_the_pool() -> AbstractContextManager[Any]:
 @FAULTS.patch("pools.replay-allocates-nothing")
 def replay_allocates() -> AbstractContextManager[Any]:
     """Every replay takes a block of memory and keeps it."""
-    kept: list[Any] = []
+    blocks: list[Any] = []
 
     def wrap(original: Any) -> Any:
         def launch(self: GraphCore, call: str) -> None:
             original(self, call)
             if isinstance(self._device, SoftwareDevice):
                 stream = self._device.current_stream().cuda_stream
-                kept.append(self._device.allocator.storage(1 << 20, stream, DEFAULT_POOL))
+                blocks.append(self._device.allocator.storage(1 << 20, stream, DEFAULT_POOL))
 
         return launch
 

@@ -216,7 +216,7 @@ def hooks_kept_as_a_set() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def register(self: Hooks, hook: Hook) -> RemovableHandle:
-            if any(known == hook for known in self._hooks.values()):
+            if any(other == hook for other in self._hooks.values()):
                 return RemovableHandle(OrderedDict())
             handle: RemovableHandle = original(self, hook)
             return handle

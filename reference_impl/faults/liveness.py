@@ -96,10 +96,10 @@ def _tensors_of(visible: Any) -> AbstractContextManager[Any]:
         def dispatch(self: LivenessTracker, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             inside = {"on": True}
             plain = self._note_input
-            seen = [id(tensor) for tensor in visible(args, kwargs or {})]
+            inputs = [id(tensor) for tensor in visible(args, kwargs or {})]
 
             def note(tensor: torch.Tensor, operator: str) -> None:
-                if not inside["on"] or id(tensor) in seen:
+                if not inside["on"] or id(tensor) in inputs:
                     plain(tensor, operator)
 
             self._note_input = note  # type: ignore[method-assign]
@@ -132,7 +132,7 @@ def tracker_takes_own_tensors_for_inputs() -> AbstractContextManager[Any]:
     """Tensors that the capture made itself are watched like inputs, and reported when it lets them go."""
 
     def nothing(_original: Any) -> Any:
-        def note(self: LivenessTracker, made: Any) -> None:
+        def note(self: LivenessTracker, results: Any) -> None:
             """What is made inside is not noted."""
 
         return note

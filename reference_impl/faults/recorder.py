@@ -72,13 +72,13 @@ def inputs_read_at_the_first_replay() -> AbstractContextManager[Any]:
     def changed(original: Any, func: Any, args: Any, kwargs: Any, outputs: Any) -> Run | None:
         if not outputs or not tensors_in(args):
             return None
-        kept: list[Run] = []
+        runs: list[Run] = []
 
         def run() -> None:
-            if not kept:
+            if not runs:
                 frozen = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.clone, (args, kwargs))
-                kept.append(original(func, *frozen, outputs))
-            kept[0]()
+                runs.append(original(func, *frozen, outputs))
+            runs[0]()
 
         return run
 
@@ -106,12 +106,12 @@ def outputs_written_elsewhere() -> AbstractContextManager[Any]:
         if not outputs:
             return None
         run: Run = original(func, args, kwargs, outputs)
-        done: list[int] = []
+        calls: list[int] = []
 
         def once() -> None:
-            if not done:
+            if not calls:
                 run()
-            done.append(1)
+            calls.append(1)
 
         return once
 
@@ -241,12 +241,12 @@ def factories_run_once() -> AbstractContextManager[Any]:
         if not (factory or filled):
             return None
         run: Run = original(func, args, kwargs, outputs)
-        done: list[int] = []
+        calls: list[int] = []
 
         def once() -> None:
-            if not done:
+            if not calls:
                 run()
-            done.append(1)
+            calls.append(1)
 
         return once
 

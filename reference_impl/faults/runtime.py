@@ -47,9 +47,9 @@ def fork_adds_no_edge() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def append(self: Capture, stream: Any, payload: Any) -> Any:
-            seen = self.__dict__.setdefault("_begun_streams", {self.origin})
-            if stream not in seen:
-                seen.add(stream)
+            streams = self.__dict__.setdefault("_begun_streams", {self.origin})
+            if stream not in streams:
+                streams.add(stream)
                 self.streams[stream] = ()
             return original(self, stream, payload)
 
@@ -80,10 +80,10 @@ def second_fork_has_no_edge() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def append(self: Capture, stream: Any, payload: Any) -> Any:
-            known = self.__dict__.setdefault("_forks", [])
-            if stream is not self.origin and stream not in known:
-                known.append(stream)
-                if len(known) > 1:
+            forks = self.__dict__.setdefault("_forks", [])
+            if stream is not self.origin and stream not in forks:
+                forks.append(stream)
+                if len(forks) > 1:
                     self.streams[stream] = ()
             return original(self, stream, payload)
 

@@ -119,8 +119,8 @@ def handles_used_again() -> AbstractContextManager[Any]:
 
     def reserve(original: Any) -> Any:
         def reserved(self: HandleTable[Any]) -> int:
-            left = free.get(id(self))
-            return left.pop() if left else int(original(self))
+            handles = free.get(id(self))
+            return handles.pop() if handles else int(original(self))
 
         return reserved
 

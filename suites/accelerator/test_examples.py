@@ -1,4 +1,4 @@
-"""The examples of the document, as they stand there."""
+"""The examples of the document, as they are written there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suites.support.streams import side_stream
 @requirement("accelerator.document-example")
 @pytest.mark.parametrize("replays", [1, 3])
 def test_stream_and_graph_in_one_statement(impl: Adapter, replays: int) -> None:
-    """The block captures on the stream beside the graph; replays on the default stream do its work."""
+    """The block captures on the stream that the with statement names; replays on the default stream do its work."""
     x = impl.full(2000, 0.0)
     stream = impl.new_stream()
     stream.wait_stream(impl.current_stream())

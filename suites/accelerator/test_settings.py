@@ -24,14 +24,14 @@ def test_construction_begins_nothing(impl: Adapter, where: str, settings: str) -
     """Work after the construction runs at once, and is in no later capture."""
     eager, counter = Counter(impl), Counter(impl)
     holder, _ = captured(impl, Affine(impl).body)
-    made: dict[str, Callable[[], Any]] = {
+    constructors: dict[str, Callable[[], Any]] = {
         "none": impl.graph_class,
         "pool-and-mode": lambda: impl.graph_class(pool=holder.pool(), capture_error_mode="default"),
         "kept": lambda: impl.graph_class(keep_graph=True),
     }
 
     def construct() -> Any:
-        graph = made[settings]()
+        graph = constructors[settings]()
         capturing = impl.is_current_stream_capturing()
         expect(not capturing, "construction begins no capture", "the current stream is capturing")
         eager.body()
@@ -78,7 +78,7 @@ def test_stream_of_the_capture(impl: Adapter, way: str) -> None:
 
 @requirement("accelerator.settings-last")
 def test_pool_lasts(impl: Adapter) -> None:
-    """Every capture of a graph made with a pool works, beside the graph that the pool came from."""
+    """Every capture of a graph made with a pool works, and so does the graph that the pool came from."""
     program = Affine(impl, factor=-2.0)
     holder, _ = captured(impl, program.body)
     graph = impl.graph_class(pool=holder.pool())
@@ -162,23 +162,23 @@ class _Entered:
 
 @requirement("accelerator.block-in-block")
 def test_block_in_block(impl: Adapter) -> None:
-    """Entering a graph that captures is refused; whatever becomes of the capture, the graph can capture anew."""
-    entered = _Entered(impl)
-    refused = isinstance(entered.entry, RuntimeError)
-    expect(refused, "a graph that is capturing cannot be entered again", in_words(entered.entry))
-    expect_no_raise("such a graph can be reset", entered.graph.reset)
-    expect_capture(impl, entered.graph, "a graph whose entry was refused captures anew after reset()")
+    """Entering a graph that captures is refused; whatever happens to the capture, the graph can capture again."""
+    outcome = _Entered(impl)
+    is_refused = isinstance(outcome.entry, RuntimeError)
+    expect(is_refused, "a graph that is capturing cannot be entered again", in_words(outcome.entry))
+    expect_no_raise("such a graph can be reset", outcome.graph.reset)
+    expect_capture(impl, outcome.graph, "a graph whose entry was refused captures again after reset()")
 
 
 @requirement("accelerator.block-in-block-harmless")
 def test_capture_survives_the_entry(impl: Adapter) -> None:
     """The capture goes on after the refused entry, ends and replays."""
-    entered = _Entered(impl)
-    seen = (
-        f"later work: {in_words(entered.later)}; capture_end: {in_words(entered.ending)}; "
-        f"the entry: {in_words(entered.entry)}"
+    outcome = _Entered(impl)
+    message = (
+        f"later work: {in_words(outcome.later)}; capture_end: {in_words(outcome.ending)}; "
+        f"the entry: {in_words(outcome.entry)}"
     )
-    expect(entered.later is None and entered.ending is None, "the refused entry leaves the capture intact", seen)
+    expect(outcome.later is None and outcome.ending is None, "the refused entry leaves the capture intact", message)
     for _ in range(3):
-        entered.graph.replay()
-    expect_equal(impl, entered.x, 33.0, "the capture has the work before and after the refused entry")
+        outcome.graph.replay()
+    expect_equal(impl, outcome.x, 33.0, "the capture has the work before and after the refused entry")

@@ -1,4 +1,4 @@
-"""Moves that the capture suites share."""
+"""Helpers that the capture suites share."""
 
 from __future__ import annotations
 

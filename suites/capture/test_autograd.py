@@ -48,7 +48,7 @@ def test_backward_inside(impl: Adapter, way: str) -> None:
         gradient.fill_(-1.0)
         loss.fill_(-1.0)
         replay(impl, graph)
-        expect_equal(impl, loss, (ramp(SHAPE, 1) * now * now).sum(), "a replay computes the forward pass anew")
+        expect_equal(impl, loss, (ramp(SHAPE, 1) * now * now).sum(), "a replay computes the forward pass again")
         expect_equal(impl, gradient, now * now, "a replay computes the gradient of the current input")
         expect(weight.grad is gradient, "the gradient tensor is static", "another object after a replay")
 

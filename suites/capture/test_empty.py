@@ -13,10 +13,10 @@ from suites.support.captures import BOTH_WAYS, capture_by
 
 
 def _messages(call: Callable[[], Any]) -> set[str]:
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as entries:
         warnings.simplefilter("always")
         expect_no_raise("a capture that records no work is no error", call)
-    return {str(entry.message) for entry in caught}
+    return {str(entry.message) for entry in entries}
 
 
 @BOTH_WAYS
@@ -25,11 +25,11 @@ def test_empty_capture_warns(impl: Adapter, way: str) -> None:
     """A capture without work gives a warning that one with work does not give."""
     x = impl.full(37, 1.0)
     empty = _messages(lambda: capture_by(impl, way, impl.new_graph(), lambda: None))
-    filled = _messages(lambda: capture_by(impl, way, impl.new_graph(), lambda: x.add_(1.0)))
+    nonempty = _messages(lambda: capture_by(impl, way, impl.new_graph(), lambda: x.add_(1.0)))
     expect(
-        empty - filled,
+        empty - nonempty,
         "a capture that recorded nothing warns, and one that recorded work does not warn so",
-        f"an empty capture warned {sorted(empty)!r}, a capture with work {sorted(filled)!r}",
+        f"an empty capture warned {sorted(empty)!r}, a capture with work {sorted(nonempty)!r}",
     )
 
 
@@ -53,8 +53,8 @@ def test_host_only_capture_replays_as_nothing(impl: Adapter, way: str) -> None:
     """A capture of views and host arithmetic alone holds no device work."""
     x = impl.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     graph = impl.new_graph()
-    made: list[Any] = []
-    _messages(lambda: capture_by(impl, way, graph, lambda: made.append(x.t()[1:])))
+    views: list[Any] = []
+    _messages(lambda: capture_by(impl, way, graph, lambda: views.append(x.t()[1:])))
     for _ in range(2):
         expect_no_raise("a graph without device work can be replayed", graph.replay)
-    expect_equal(impl, made[0], [[2.0, 5.0], [3.0, 6.0]], "a view made inside a capture shows its base")
+    expect_equal(impl, views[0], [[2.0, 5.0], [3.0, 6.0]], "a view made inside a capture shows its base")

@@ -1,4 +1,4 @@
-"""Work that reaches the device through libraries, autocast or operators of one's own."""
+"""Work that reaches the device through libraries, autocast or custom operators."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_matrix_product(impl: Adapter, kind: str) -> None:
 
 @requirement("capture.library-operators")
 def test_network(impl: Adapter) -> None:
-    """A module with two linear layers reads its parameters anew in every replay."""
+    """A module with two linear layers reads its parameters again in every replay."""
     host = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.ReLU(), torch.nn.Linear(7, 3))
     with torch.no_grad():
         for number, parameter in enumerate(host.parameters()):

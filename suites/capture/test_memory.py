@@ -37,13 +37,13 @@ def test_factory_fills_again(impl: Adapter, kind: str) -> None:
         return total
 
     graph, total = captured(impl, body)
-    filled = FACTORIES[kind](torch.zeros(SHAPE))
+    fill = FACTORIES[kind](torch.zeros(SHAPE))
     for start in (1, 33, -12):
         now = ramp(SHAPE, start)
         x.copy_(impl.tensor(now))
         total.fill_(-99.0)
         replay(impl, graph, times=2)
-        expect_equal(impl, total, filled + now, "each replay fills a tensor made inside the capture again")
+        expect_equal(impl, total, fill + now, "each replay fills a tensor made inside the capture again")
 
 
 @requirement("capture.intermediates")
@@ -105,7 +105,7 @@ def test_eager_tensors_and_intermediates_do_not_meet(impl: Adapter) -> None:
 def test_outputs_have_their_metadata(impl: Adapter, program: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Shape, strides, dtype and device of a captured output are those of an eager one, before any replay."""
     x = impl.tensor(ramp(SHAPE))
-    wanted = program(ramp(SHAPE))
+    eager = program(ramp(SHAPE))
     inside: list[Any] = []
 
     def body() -> torch.Tensor:
@@ -115,12 +115,12 @@ def test_outputs_have_their_metadata(impl: Adapter, program: Callable[[torch.Ten
         return output
 
     _graph, y = captured(impl, body)
-    promised = (wanted.shape, wanted.stride(), wanted.dtype, x.device)
+    metadata = (eager.shape, eager.stride(), eager.dtype, x.device)
     expect(
-        inside == [promised], "a captured output has the operator's metadata at once", f"{inside[0]}, not {promised}"
+        inside == [metadata], "a captured output has the operator's metadata at once", f"{inside[0]}, not {metadata}"
     )
     now = (y.shape, y.stride(), y.dtype, y.device)
-    expect(now == promised, "a captured output keeps its metadata after the capture", f"{now}, not {promised}")
+    expect(now == metadata, "a captured output keeps its metadata after the capture", f"{now}, not {metadata}")
 
 
 @requirement("capture.outputs-before-replay")
@@ -128,6 +128,6 @@ def test_outputs_before_the_first_replay(impl: Adapter, observe: Callable[[str, 
     """Records whether an output already holds its result after the capture."""
     x = impl.tensor(ramp(SHAPE, 1))
     _graph, y = captured(impl, lambda: x * 2.0)
-    seen = impl.read(y)
-    observe("holds its result", bool(torch.equal(seen, ramp(SHAPE, 1) * 2.0)))
-    observe("is all NaN", bool(seen.isnan().all()))
+    values = impl.read(y)
+    observe("holds its result", bool(torch.equal(values, ramp(SHAPE, 1) * 2.0)))
+    observe("is all NaN", bool(values.isnan().all()))

@@ -44,17 +44,17 @@ def _out(at: Arguments) -> Sequence[torch.Tensor]:
 
 
 def _growing_out(at: Arguments) -> Sequence[torch.Tensor]:
-    made, largest, smallest = (at.x.new_empty(0) for _ in range(3))
+    total, largest, smallest = (at.x.new_empty(0) for _ in range(3))
     torch.amin(at.y, dim=(0, 1), out=smallest)
     # What was only needed in between is as good as any temporary: the graph goes on using its memory.
-    return torch.add(at.x, at.y, out=made), made, torch.amax(at.x, dim=(0, 1), out=largest), smallest + 1.0
+    return torch.add(at.x, at.y, out=total), total, torch.amax(at.x, dim=(0, 1), out=largest), smallest + 1.0
 
 
 def _resized(at: Arguments) -> Sequence[torch.Tensor]:
     less, more, counts = at.x + at.y, at.x * at.y, at.x.to(torch.int64)
     less.resize_(2, 4)
-    for grown in (more, counts):
-        grown.resize_(5, 5)[3:].fill_(4)
+    for tensor in (more, counts):
+        tensor.resize_(5, 5)[3:].fill_(4)
     return less, more, counts
 
 
@@ -86,8 +86,8 @@ def _split(at: Arguments) -> Sequence[torch.Tensor]:
 
 
 def _foreach_new(at: Arguments) -> Sequence[torch.Tensor]:
-    added: Sequence[torch.Tensor] = _foreach_add([at.x, at.y], 1.5)
-    return added
+    sums: Sequence[torch.Tensor] = _foreach_add([at.x, at.y], 1.5)
+    return sums
 
 
 def _foreach_in_place(at: Arguments) -> Sequence[torch.Tensor]:
@@ -132,14 +132,14 @@ def test_operator(impl: Adapter, kind: str) -> None:
     for start in (1, 40, -13):
         # Neither input is sorted, so that positions found by an operator differ between replays.
         inputs = (ramp(SHAPE, start).roll(start % 7 + 1), ramp(SHAPE, start - 5).flip(1) * 2.0, ramp(SHAPE, 7))
-        wanted_inputs = tuple(tensor.clone() for tensor in inputs)
-        wanted = program(Arguments(*wanted_inputs))
+        host_inputs = tuple(tensor.clone() for tensor in inputs)
+        host_results = program(Arguments(*host_inputs))
         for tensor, value in zip(arguments, inputs, strict=True):
             tensor.copy_(impl.tensor(value))
         for result in results:
             result.fill_(1)
         replay(impl, graph)
-        for number, (result, expected) in enumerate(zip(results, wanted, strict=True)):
+        for number, (result, expected) in enumerate(zip(results, host_results, strict=True)):
             expect_equal(impl, result, expected, f"a replay gives result {number} of a captured {kind} program")
-        for name, tensor, expected in zip(Arguments._fields, arguments, wanted_inputs, strict=True):
+        for name, tensor, expected in zip(Arguments._fields, arguments, host_inputs, strict=True):
             expect_equal(impl, tensor, expected, f"a replay leaves argument {name} as a {kind} program does")

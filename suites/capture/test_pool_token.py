@@ -13,7 +13,7 @@ from suites.support.captures import capture_by, capture_into, captured, replay
 
 
 def _graph_and_settings(impl: Adapter, token: Any) -> tuple[Any, dict[str, Any]]:
-    """A graph that will capture with `token`, and what its capture still has to be told."""
+    """A graph that will capture with `token`, and the settings that its capture still needs."""
     if impl.dialect == "accelerator":
         return impl.new_graph(pool=token), {}
     return impl.new_graph(), {"pool": token}

@@ -1,4 +1,4 @@
-"""A capture records the current stream's work, runs none of it, and starts and stops where it is told to."""
+"""A capture records the current stream's work, runs none of it, and starts and stops where it should."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def test_in_place_work_does_not_run(impl: Adapter, way: str) -> None:
 @requirement("capture.runs-nothing")
 def test_writes_into_other_tensors_do_not_run(impl: Adapter, way: str) -> None:
     """Captured copies, fills and out= results leave their destinations as they were."""
-    source, copied, filled, summed = (impl.full((3, 5), value) for value in (2.0, -1.0, -2.0, -3.0))
+    source, by_copy, by_fill, by_out = (impl.full((3, 5), value) for value in (2.0, -1.0, -2.0, -3.0))
 
     def body() -> None:
-        copied.copy_(source)
-        filled.fill_(9.0)
-        torch.add(source, source, out=summed)
+        by_copy.copy_(source)
+        by_fill.fill_(9.0)
+        torch.add(source, source, out=by_out)
 
     graph = impl.new_graph()
     capture_by(impl, way, graph, body)
-    for tensor, held in ((copied, -1.0), (filled, -2.0), (summed, -3.0), (source, 2.0)):
-        expect_equal(impl, tensor, held, NOTHING_RUNS)
+    for tensor, value in ((by_copy, -1.0), (by_fill, -2.0), (by_out, -3.0), (source, 2.0)):
+        expect_equal(impl, tensor, value, NOTHING_RUNS)
     replay(impl, graph)
-    for tensor, wanted in ((copied, 2.0), (filled, 9.0), (summed, 4.0), (source, 2.0)):
-        expect_equal(impl, tensor, wanted, "the first replay runs the captured work")
+    for tensor, expected in ((by_copy, 2.0), (by_fill, 9.0), (by_out, 4.0), (source, 2.0)):
+        expect_equal(impl, tensor, expected, "the first replay runs the captured work")
 
 
 @BOTH_WAYS
@@ -140,7 +140,7 @@ def test_host_code_runs_once(impl: Adapter, way: str) -> None:
 
 @requirement("capture.host-work-once")
 def test_a_replay_calls_no_operator(impl: Adapter) -> None:
-    """A mode that the program puts on around a replay sees no operator: calling those is the host's work."""
+    """A mode that the program enters around a replay sees no operator: calling those is the host's work."""
     x = impl.full(37, 0.0)
     graph, _ = captured(impl, lambda: x.add_(1.0).mul_(2.0))
     impl.synchronize()
@@ -159,14 +159,14 @@ def test_the_hosts_generators_are_the_programs(impl: Adapter) -> None:
     x = impl.full(37, 0.0)
     graph, _ = captured(impl, lambda: x.add_(1.0))
     for turn in range(1, 4):
-        _draw_on_the_host()  # else a generator that each replay seeds alike would not be seen to move
+        _draw_on_the_host()  # else a generator that each replay seeds alike would seem not to move
         impl.synchronize()
         before = _states_of_the_hosts_generators()
         replay(impl, graph)
         now = _states_of_the_hosts_generators()
-        moved = ", ".join(name for name, state in before.items() if now[name] != state)
+        changes = ", ".join(name for name, state in before.items() if now[name] != state)
         promise = "a replay repeats the device work, and neither seeds the host's random generators nor draws from them"
-        expect(not moved, promise, f"replay {turn} changed the state of {moved}")
+        expect(not changes, promise, f"replay {turn} changed the state of {changes}")
     expect_equal(impl, x, 3.0, "each replay repeats the device work")
 
 

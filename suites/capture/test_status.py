@@ -16,17 +16,17 @@ from suites.support.streams import side_stream
 def test_current_stream_reports_its_capture(impl: Adapter, way: str) -> None:
     """is_current_stream_capturing is true inside a capture only."""
     x = impl.full(37, 0.0)
-    seen: list[bool] = []
+    reports: list[bool] = []
 
     def body() -> None:
-        seen.append(impl.is_current_stream_capturing())
+        reports.append(impl.is_current_stream_capturing())
         x.add_(1.0)
-        seen.append(impl.is_current_stream_capturing())
+        reports.append(impl.is_current_stream_capturing())
 
     graph = impl.new_graph()
     expect(not impl.is_current_stream_capturing(), "no capture is reported before one begins", "True")
     capture_by(impl, way, graph, body)
-    expect(seen == [True, True], "the capturing stream reports its capture", f"{seen}")
+    expect(reports == [True, True], "the capturing stream reports its capture", f"{reports}")
     expect(not impl.is_current_stream_capturing(), "no capture is reported after it ended", "True")
     replay(impl, graph)
     expect(not impl.is_current_stream_capturing(), "a replay is no capture", "True")

@@ -40,20 +40,24 @@ def test_forked_stream_reports_the_capture(impl: Adapter) -> None:
     """A stream that was forked into the capture reports it, until the capture ends."""
     x = impl.full(37, 1.0)
     side = impl.new_stream()
-    seen: list[bool] = []
+    reports: list[bool] = []
 
     def body() -> None:
         main = impl.current_stream()
         side.wait_stream(main)
         with impl.stream(side):
-            seen.append(impl.is_current_stream_capturing())
+            reports.append(impl.is_current_stream_capturing())
             x.add_(1.0)
         main.wait_stream(side)
 
     captured(impl, body)
     with impl.stream(side):
-        seen.append(impl.is_current_stream_capturing())
-    expect(seen == [True, False], "a forked stream reports the capture while it is underway, not afterwards", f"{seen}")
+        reports.append(impl.is_current_stream_capturing())
+    expect(
+        reports == [True, False],
+        "a forked stream reports the capture while it is underway, not afterwards",
+        f"{reports}",
+    )
 
 
 @requirement("capture.fork-join")
@@ -78,7 +82,7 @@ def test_outputs_made_on_a_forked_stream(impl: Adapter) -> None:
         z.fill_(-1.0)
         replay(impl, graph)
         expect_equal(impl, y, (ramp(SHAPE, start) * 2.0 + 1.0) * 3.0, "outputs of forked work are written by a replay")
-        expect_equal(impl, z, ramp(SHAPE, start) - 5.0, "work beside the fork is replayed")
+        expect_equal(impl, z, ramp(SHAPE, start) - 5.0, "work parallel to the fork is replayed")
 
 
 @ORDERINGS
@@ -110,7 +114,7 @@ def test_diamond(impl: Adapter, how: str) -> None:
             tensor.fill_(-1.0)
         replay(impl, graph)
         expect_equal(impl, b, now * 2.0 + 1.0, "forked work runs after what preceded the fork")
-        expect_equal(impl, c, now * 6.0, "work beside a fork runs in its stream's order")
+        expect_equal(impl, c, now * 6.0, "work parallel to a fork runs in its stream's order")
         expect_equal(impl, y, now * 8.0 + 1.0, "work after the join runs after the forked work")
         expect_equal(impl, a, -7.0, "work after the join runs after the forked work, which still reads its input")
 
@@ -175,7 +179,7 @@ def test_fork_of_a_fork(impl: Adapter) -> None:
 
 @requirement("capture.fork-join-order")
 def test_event_orders_what_it_was_recorded_after(impl: Adapter) -> None:
-    """An event recorded anew inside the capture orders by its last record before the wait."""
+    """An event recorded again inside the capture orders by its last record before the wait."""
     x, y = impl.full(SHAPE, 0.0), impl.full(SHAPE, 0.0)
     side = impl.new_stream()
 

@@ -41,12 +41,12 @@ def test_write_through_a_view(impl: Adapter, kind: str) -> None:
 
     graph, _ = captured(impl, body)
     for start in (1, 30, -50):
-        wanted = ramp(SHAPE, start)
-        base.copy_(impl.tensor(wanted))
-        part = VIEWS[kind](wanted)
+        expected = ramp(SHAPE, start)
+        base.copy_(impl.tensor(expected))
+        part = VIEWS[kind](expected)
         part.mul_(3.0).add_(100.0)
         replay(impl, graph)
-        expect_equal(impl, base, wanted, "a write through a view changes the viewed part of the base, and no other")
+        expect_equal(impl, base, expected, "a write through a view changes the viewed part of the base, and no other")
 
 
 @pytest.mark.parametrize("kind", ["strided", "transpose", "diagonal"])

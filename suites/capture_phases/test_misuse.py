@@ -22,7 +22,7 @@ from suites.support.states import KEEP
 
 @requirement("capture-phases.not-instantiated-between")
 def test_nobody_instantiates(impl: Adapter) -> None:
-    """A graph finished without an instantiation replays rightly or refuses, and can be captured anew."""
+    """A graph finished without an instantiation replays rightly or refuses, and can be captured again."""
     graph, program = begun(impl, keep_graph=False)
     promise = "a graph that nobody instantiated between the phases replays or refuses with a RuntimeError"
     outcome = caught(graph.capture_end_post)
@@ -34,7 +34,7 @@ def test_nobody_instantiates(impl: Adapter) -> None:
     else:
         expect(isinstance(first, RuntimeError), promise, in_words(first))
     expect_no_raise("such a graph can be reset", graph.reset)
-    expect_capture(impl, graph, "after reset() such a graph captures anew")
+    expect_capture(impl, graph, "after reset() such a graph captures again")
 
 
 @requirement("capture-phases.pre-without-capture")
@@ -134,13 +134,13 @@ def test_begin_between(impl: Adapter, *, keep_graph: bool) -> None:
 @requirement("capture-phases.reset-between")
 @KEEP
 def test_reset_between(impl: Adapter, *, keep_graph: bool) -> None:
-    """After reset() the graph holds nothing, and captures anew."""
+    """After reset() the graph holds nothing, and captures again."""
     graph, program = begun(impl, keep_graph=keep_graph)
     expect_no_raise("reset() works between the phases", graph.reset)
     program.out.fill_(-1.0)
     expect_raises("a graph that was reset holds nothing to replay", graph.replay)
     expect(bool((impl.read(program.out) == -1.0).all()), "a refused replay runs nothing", "the captured work ran")
-    expect_capture(impl, graph, "a graph that was reset between the phases captures anew")
+    expect_capture(impl, graph, "a graph that was reset between the phases captures again")
 
 
 PLACES = pytest.mark.parametrize("place", ["new", "capturing", "finished", "finished-and-replayed", "reset"])
@@ -213,4 +213,4 @@ def test_spoiled_capture(impl: Adapter, *, keep_graph: bool) -> None:
     expect(not capturing, "capture_end_pre ends a capture that failed", "the stream is still capturing")
     expect_eager_work(impl, stream, "after a failed capture_end_pre the stream runs ordinary work")
     graph.reset()
-    expect_capture(impl, graph, "after a failed capture_end_pre and reset() the graph captures anew")
+    expect_capture(impl, graph, "after a failed capture_end_pre and reset() the graph captures again")

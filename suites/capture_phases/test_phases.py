@@ -81,8 +81,8 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
     template = Template(impl, graph)
     nodes, pairs = len(template.nodes()), len(template.ordered_pairs())
     expect(nodes >= 3, "the template between the phases holds the captured work: 3 operators", f"{nodes} nodes")
-    chained = pairs == nodes * (nodes - 1) // 2
-    expect(chained, "work of one stream is a chain", f"{pairs} ordered pairs of {nodes} nodes")
+    is_chain = pairs == nodes * (nodes - 1) // 2
+    expect(is_chain, "work of one stream is a chain", f"{pairs} ordered pairs of {nodes} nodes")
 
 
 @requirement("capture-phases.pre-template-dumpable", "capture-phases.pre-template-live")
@@ -135,7 +135,7 @@ def test_replay_after_both(impl: Adapter) -> None:
     how = finish(graph, keep_graph=False)
     impl.synchronize()
     program.check(impl, graph, f"a graph that went through both phases replays (instantiated by: {how})")
-    program.check(impl, graph, f"a graph that went through both phases replays on (instantiated by: {how})")
+    program.check(impl, graph, f"a graph that went through both phases keeps replaying (instantiated by: {how})")
 
 
 @requirement("capture-phases.replayable")
@@ -178,13 +178,15 @@ def test_kept_graph_is_instantiated_between(impl: Adapter) -> None:
     try:
         graph.instantiate()
     except RuntimeError:  # left open: the documents promise it after the capture's end
-        made: list[Any] = []
+        handles: list[Any] = []
     else:
-        made = [exec_handle(impl, graph)]
+        handles = [exec_handle(impl, graph)]
     graph.capture_end_post()
-    if made:
+    if handles:
         now = exec_handle(impl, graph)
-        expect(now == made[0], "capture_end_post leaves the executable alone", f"the handle {made[0]} became {now}")
+        expect(
+            now == handles[0], "capture_end_post leaves the executable alone", f"the handle {handles[0]} became {now}"
+        )
     program.check(impl, graph, "a kept graph that was instantiated between the phases replays")
     graph.instantiate()
     program.check(impl, graph, "a kept graph can be instantiated again after both phases")

@@ -31,18 +31,18 @@ def test_results(impl: Adapter, dtype: torch.dtype, *, keep_graph: bool) -> None
     """Outputs in the graph's pool have the same values either way, at an address that stays."""
     x = impl.full((3, 5), 0, dtype)
     whole, halves = impl.new_graph(keep_graph), impl.new_graph(keep_graph)
-    wanted = capture_between(impl, whole, lambda: (x * 3 + 1) - x)
+    whole_out = capture_between(impl, whole, lambda: (x * 3 + 1) - x)
     out = capture_pre(impl, halves, lambda: (x * 3 + 1) - x)
     finish(halves, keep_graph=keep_graph)
     impl.synchronize()
     address = out.data_ptr()
     for value in (4, -2, 7):
         x.fill_(value)
-        wanted.fill_(99)
+        whole_out.fill_(99)
         out.fill_(99)
         replay(impl, whole)
         replay(impl, halves)
-        expect_equal(impl, wanted, value * 2 + 1, "a graph that capture_end finished replays")
+        expect_equal(impl, whole_out, value * 2 + 1, "a graph that capture_end finished replays")
         expect_equal(impl, out, value * 2 + 1, "a graph that went through both phases computes the same")
         expect(out.data_ptr() == address, "an output stays where it is", "it moved")
 
@@ -54,11 +54,11 @@ def _answers(impl: Adapter, graph: Any) -> dict[str, str]:
         "template's handle": lambda: impl.raw_graph(graph),
         "executable's handle": lambda: impl.raw_exec(graph),
     }
-    found: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for name, question in questions.items():
         error = caught(question)
-        found[name] = "answer" if error is None else "refusal" if isinstance(error, RuntimeError) else repr(error)
-    return found
+        answers[name] = "answer" if error is None else "refusal" if isinstance(error, RuntimeError) else repr(error)
+    return answers
 
 
 @requirement("capture-phases.same-as-capture-end")
@@ -68,8 +68,12 @@ def test_answers(impl: Adapter, *, keep_graph: bool) -> None:
     whole = impl.new_graph(keep_graph)
     capture_between(impl, whole, Affine(impl).body)
     halves, _ = finished(impl, keep_graph=keep_graph)
-    wanted, found = _answers(impl, whole), _answers(impl, halves)
-    expect(found == wanted, f"a graph that went through both phases answers as after capture_end: {wanted}", f"{found}")
+    expected, answers = _answers(impl, whole), _answers(impl, halves)
+    expect(
+        answers == expected,
+        f"a graph that went through both phases answers as after capture_end: {expected}",
+        f"{answers}",
+    )
 
 
 @requirement("capture-phases.same-as-capture-end")
@@ -122,15 +126,15 @@ def test_edit_between(impl: Adapter, *, keep_graph: bool) -> None:
 @KEEP
 def test_hooks(impl: Adapter, observe: Callable[[str, Any], None], *, keep_graph: bool) -> None:
     """Records which hooks each phase runs, and whether the second instantiates."""
-    graph, ran = impl.new_graph(keep_graph), []
-    graph.register_capture_end_hook(lambda _: ran.append("capture-end"))
-    graph.register_post_instantiate_hook(lambda _: ran.append("post-instantiate"))
+    graph, log = impl.new_graph(keep_graph), []
+    graph.register_capture_end_hook(lambda _: log.append("capture-end"))
+    graph.register_post_instantiate_hook(lambda _: log.append("post-instantiate"))
     capture_pre(impl, graph, Affine(impl).body)
-    observe("run by capture_end_pre", list(ran))
+    observe("run by capture_end_pre", list(log))
     observe("executable after capture_end_pre", has_executable(impl, graph))
-    ran.clear()
+    log.clear()
     caught(graph.capture_end_post)
-    observe("run by capture_end_post", list(ran))
+    observe("run by capture_end_post", list(log))
     observe("executable after capture_end_post", has_executable(impl, graph))
 
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Interruption(BaseException):
-    """An exception that is no `Exception`, as KeyboardInterrupt is none."""
+    """An exception outside `Exception`, like KeyboardInterrupt."""

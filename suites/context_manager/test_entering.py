@@ -39,13 +39,17 @@ def test_blocks_share_their_side_stream(impl: Adapter) -> None:
 def test_a_given_stream_is_for_its_block_only(impl: Adapter) -> None:
     """A block that names a stream does not change the one that other blocks use."""
     x = impl.full(37, 0.0)
-    given, seen = impl.new_stream(), []
-    for stream in (None, given, None):
+    own_stream, streams = impl.new_stream(), []
+    for stream in (None, own_stream, None):
         with impl.capture(impl.new_graph(), stream=stream):
-            seen.append(impl.current_stream())
+            streams.append(impl.current_stream())
             x.add_(1.0)
-    expect(seen[1] == given, "a given stream is current in its block", f"{seen[1]!r}, not {given!r}")
-    expect(seen[0] == seen[2], "blocks that name no stream use one side stream", f"{seen[0]!r}, then {seen[2]!r}")
+    expect(streams[1] == own_stream, "a given stream is current in its block", f"{streams[1]!r}, not {own_stream!r}")
+    expect(
+        streams[0] == streams[2],
+        "blocks that name no stream use one side stream",
+        f"{streams[0]!r}, then {streams[2]!r}",
+    )
 
 
 @requirement("context-manager.frees-cache")
@@ -57,17 +61,17 @@ def test_cached_memory_is_given_back(impl: Adapter) -> None:
     before = impl.memory_reserved()
     large = impl.full(LARGE, 1.0)
     impl.synchronize()
-    held = impl.memory_reserved()
-    expect(held > before, "a large tensor's memory counts as reserved", f"{held} bytes, {before} before it")
+    peak = impl.memory_reserved()
+    expect(peak > before, "a large tensor's memory counts as reserved", f"{peak} bytes, {before} before it")
     del large
     graph = impl.new_graph()
     with impl.capture(graph):
         inside = impl.memory_reserved()
         x.add_(1.0)
     expect(
-        inside < held,
+        inside < peak,
         "entering a block gives unused cached memory back",
-        f"{inside} bytes are reserved in the block; {held} were with the tensor that is gone, and {before} before it",
+        f"{inside} bytes are reserved in the block; {peak} were with the tensor that is gone, and {before} before it",
     )
     replay(impl, graph, times=3)
     expect_equal(impl, x, 3.0, "the graph replays its work")

@@ -21,16 +21,16 @@ from suites.support.streams import stream_kept
 def test_exception_reaches_the_caller(impl: Adapter, kind: type[BaseException]) -> None:
     """The very exception that the body raised comes out of the block."""
     x = impl.full(37, 0.0)
-    raised = kind("from the body")
+    exception = kind("from the body")
 
     def block() -> None:
         with impl.capture(impl.new_graph()):
             x.add_(1.0)
-            raise raised
+            raise exception
 
     with stream_kept(impl):
-        caught = expect_raises("the body's exception reaches the caller", block, kind)
-    expect(caught is raised, "the body's exception reaches the caller as it is", f"another one: {caught!r}")
+        error = expect_raises("the body's exception reaches the caller", block, kind)
+    expect(error is exception, "the body's exception reaches the caller as it is", f"another one: {error!r}")
 
 
 @requirement("context-manager.exception-propagates")
@@ -50,20 +50,20 @@ def test_exception_before_any_work(impl: Adapter) -> None:
 def test_exception_of_body_and_end(impl: Adapter) -> None:
     """When the end fails too, the body's exception is not lost."""
     x = impl.full(37, 0.0)
-    raised = Unrelated("from the body")
-    seen: BaseException | None = None
+    exception = Unrelated("from the body")
+    outcome: BaseException | None = None
     with stream_kept(impl):
         try:
             with impl.capture(impl.new_graph()):
                 x.add_(1.0)
                 spoil(x)
-                raise raised
+                raise exception
         except Exception as error:
-            seen = error
+            outcome = error
     expect(
-        raised in related(seen),
+        exception in related(outcome),
         "the body's exception is raised, or stands in the context of what is raised",
-        f"{related(seen)!r}",
+        f"{related(outcome)!r}",
     )
 
 
@@ -92,10 +92,10 @@ def test_failed_end_raises(impl: Adapter) -> None:
 def test_no_capture_is_left_open(impl: Adapter, kind: type[BaseException]) -> None:
     """After the exception nothing captures, work runs, and another graph captures and replays."""
     x = impl.full(37, 1.0)
-    stream, spoiled = impl.new_stream(), impl.new_graph()  # a graph that lives on cannot end its capture by dying
+    stream, first = impl.new_stream(), impl.new_graph()  # a graph that lives on cannot end its capture by dying
     with stream_kept(impl):
         try:
-            with impl.capture(spoiled, stream=stream):
+            with impl.capture(first, stream=stream):
                 x.add_(1.0)
                 raise kind("from the body")
         except kind:

@@ -49,12 +49,12 @@ def test_dumps_between_replays(impl: Adapter, tmp_path: Path) -> None:
 def test_dump_again(impl: Adapter, tmp_path: Path) -> None:
     """Dumps before and after instantiation and replays show the same graph."""
     graph = kept_graph(impl, row_of_operators(impl))
-    seen = [dumped(impl, graph, tmp_path / "captured.dot")]
+    drawings = [dumped(impl, graph, tmp_path / "captured.dot")]
     graph.instantiate()
-    seen.append(dumped(impl, graph, tmp_path / "instantiated.dot"))
+    drawings.append(dumped(impl, graph, tmp_path / "instantiated.dot"))
     replay(impl, graph, 2)
-    seen.append(dumped(impl, graph, tmp_path / "replayed.dot"))
-    shapes = [(len(one.nodes), len(one.edges)) for one in seen]
+    drawings.append(dumped(impl, graph, tmp_path / "replayed.dot"))
+    shapes = [(len(one.nodes), len(one.edges)) for one in drawings]
     expect(len(set(shapes)) == 1, "each dump shows the same graph", f"nodes and edges: {shapes}")
 
 

@@ -68,11 +68,11 @@ def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None
     drawing = dumped(impl, kept_graph(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")
     nodes = len(drawing.nodes)
     expect(nodes >= operators, f"a dump shows the captured graph, here {operators} operators", f"{nodes} nodes")
-    ordered = sum(len(drawing.following(node)) for node in drawing.nodes)
+    pairs = sum(len(drawing.following(node)) for node in drawing.nodes)
     expect(
-        ordered == nodes * (nodes - 1) // 2,
+        pairs == nodes * (nodes - 1) // 2,
         "a dump shows the order of the work of one stream",
-        f"{ordered} ordered pairs of {nodes} nodes",
+        f"{pairs} ordered pairs of {nodes} nodes",
     )
 
 
@@ -84,8 +84,10 @@ def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) 
     template = Template(impl, graph)
     for number in range(3):
         drawing = dumped(impl, graph, tmp_path / f"graph{number}.dot", verbose=verbose)
-        found, wanted = (len(drawing.nodes), len(drawing.edges)), (len(template.nodes()), len(template.edges()))
-        expect(found == wanted, f"a dump shows the template's {wanted[0]} nodes and {wanted[1]} edges", f"{found}")
+        counts, expected = (len(drawing.nodes), len(drawing.edges)), (len(template.nodes()), len(template.edges()))
+        expect(
+            counts == expected, f"a dump shows the template's {expected[0]} nodes and {expected[1]} edges", f"{counts}"
+        )
         template.add_memset(flag, 1.0, after=template.leaves() if number == 0 else ())
 
 
@@ -95,10 +97,14 @@ def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
     graph = kept_graph(impl, row_of_operators(impl))
     graph.instantiate()
     nodes = graph.get_graph_data()["nodes"]
-    wanted = (len(nodes), sum(len(node["dependencies"]) for node in nodes))
+    expected = (len(nodes), sum(len(node["dependencies"]) for node in nodes))
     drawing = dumped(impl, graph, tmp_path / "graph.dot")
-    found = (len(drawing.nodes), len(drawing.edges))
-    expect(found == wanted, f"a dump shows the {wanted[0]} nodes and {wanted[1]} edges of the graph data", f"{found}")
+    counts = (len(drawing.nodes), len(drawing.edges))
+    expect(
+        counts == expected,
+        f"a dump shows the {expected[0]} nodes and {expected[1]} edges of the graph data",
+        f"{counts}",
+    )
 
 
 @requirement("debug-dump.fork-and-join", "debug-dump.shows-the-work")

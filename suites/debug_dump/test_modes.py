@@ -128,7 +128,7 @@ def test_enabled_on_a_finished_graph(impl: Adapter) -> None:
     program.check(impl, graph, "instantiate(), done or refused, leaves the graph replaying")
     graph.reset()
     capture_between(impl, graph, program.body)
-    program.check(impl, graph, "a graph in debug mode captures anew after reset()")
+    program.check(impl, graph, "a graph in debug mode captures again after reset()")
 
 
 @requirement("debug-dump.not-enabled-harmless")

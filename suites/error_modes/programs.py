@@ -38,27 +38,27 @@ def capture_in_worker(
 ) -> Attempt:
     """Capture `body` in a thread of its own while this thread makes the disturbing call."""
     graph = impl.new_graph()
-    begun, done = Event(), Event()
+    start, finish = Event(), Event()
 
     def worker() -> tuple[Any, Exception | None, bool]:
         try:
             with open_capture(impl, graph, mode=mode) as side:
                 body()
-                begun.set()
-                done.wait(PATIENCE_S)
+                start.set()
+                finish.wait(PATIENCE_S)
                 ending = caught(graph.capture_end)
                 left_capturing = impl.is_current_stream_capturing()
             return side, ending, left_capturing
         finally:
-            begun.set()
+            start.set()
 
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(worker)
-        begun.wait(PATIENCE_S)
+        start.wait(PATIENCE_S)
         try:
             refusal = caught(disturbance)
         finally:
-            done.set()
+            finish.set()
         side, ending, left_capturing = future.result(PATIENCE_S)
     return Attempt(graph, side, refusal, ending, left_capturing)
 

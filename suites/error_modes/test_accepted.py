@@ -52,7 +52,7 @@ def test_accelerator_default(impl: Adapter, mode: str | None) -> None:
 @requirement("error-modes.accelerator-other-modes")
 @every_mode
 def test_accelerator_other_mode(impl: Adapter, mode: str, observe: Any) -> None:
-    """What the backend makes of a mode other than the default."""
+    """What the backend does with a mode other than the default."""
 
     def run() -> None:
         expect_capture(impl, impl.new_graph(mode=mode), f"capture_error_mode={mode!r} captures")
@@ -125,6 +125,6 @@ def test_unknown_leaves_graph(impl: Adapter) -> None:
     """The graph captures at the next attempt."""
     graph, stream = impl.new_graph(), impl.new_stream()
     caught(lambda: begin_and_end(impl, graph, "bogus", stream))
-    known = "default" if impl.dialect == "accelerator" else "global"
+    mode = "default" if impl.dialect == "accelerator" else "global"
     promise = "a graph whose capture was refused for its mode captures with a known one"
-    expect_capture(impl, graph, promise, stream=stream, mode=known)
+    expect_capture(impl, graph, promise, stream=stream, mode=mode)

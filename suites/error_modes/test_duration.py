@@ -39,7 +39,7 @@ def test_strict_does_not_stay(impl: Adapter, which: str, first: str) -> None:
 
 @requirement("error-modes.mode-is-per-capture")
 def test_given_mode_after_refused_capture(impl: Adapter) -> None:
-    """A capture that was spoiled hands its mode to none that follows."""
+    """A capture that was spoiled passes its mode on to no later one."""
     graph = impl.new_graph()
     probe(impl, graph=graph, mode="global")
     graph.reset()
@@ -50,7 +50,7 @@ def test_given_mode_after_refused_capture(impl: Adapter) -> None:
 @requirement("error-modes.mode-ends-with-capture")
 @every_mode
 def test_after_the_capture(impl: Adapter, mode: str) -> None:
-    """The call works in the capturing thread as soon as the capture has ended, and the graph is none the worse."""
+    """The call works in the capturing thread as soon as the capture has ended, and the graph is undamaged."""
     graph = impl.new_graph()
     program = expect_capture(impl, graph, f"a {mode!r} capture works", mode=mode)
     promise = f"after a {mode!r} capture has ended the capturing thread may make unsafe calls"

@@ -123,9 +123,9 @@ def test_memory(impl: Adapter, abandon: Abandon) -> None:
     def cycle() -> None:
         abandon_on(impl, stream, abandon, lambda: use_large_memory(impl))
 
-    grown = growth(impl, cycle, impl.memory_reserved)
+    difference = growth(impl, cycle, impl.memory_reserved)
     expect(
-        grown <= 0,
+        difference <= 0,
         "the memory of a capture that was abandoned goes back to the system",
-        f"{grown} bytes more reserved after three",
+        f"{difference} bytes more reserved after three",
     )

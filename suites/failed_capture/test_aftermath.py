@@ -1,4 +1,4 @@
-"""After a failed capture: the graph holds nothing; streams, other graphs and later captures are as good as before."""
+"""After a failed capture: the graph holds nothing; streams, other graphs and later captures work as before."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def raise_user_error() -> None:
 
 @requirement("failed-capture.body-exception-leaves-all-usable")
 def test_body_exception(impl: Adapter) -> None:
-    """After an exception of the user's own in the body, capture_end ends the capture, and reset makes it good."""
+    """After a user's exception in the body, capture_end ends the capture, and reset makes the graph usable."""
     outcome = attempt(impl, Affine(impl).body, raise_user_error)
     expect(not outcome.left_capturing, "after capture_end the stream is not capturing", "it still is")
     expect_eager_work(impl, outcome.stream, "after an exception in the body the stream runs ordinary work")

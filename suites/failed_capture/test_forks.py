@@ -1,4 +1,4 @@
-"""After a capture that failed over a second stream: both streams, their events and the graph are good for more."""
+"""After a capture that failed over a second stream: both streams, their events and the graph can be used again."""
 
 from __future__ import annotations
 

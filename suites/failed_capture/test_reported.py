@@ -19,8 +19,8 @@ from suites.support.programs import Affine
 
 def expect_reported(outcome: Attempt, promise: str) -> None:
     """Reject unless the disturbing call, or at the latest the end of the capture, raised a RuntimeError."""
-    told = isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError)
-    expect(told, promise, str(outcome))
+    is_reported = isinstance(outcome.refusal, RuntimeError) or isinstance(outcome.ending, RuntimeError)
+    expect(is_reported, promise, str(outcome))
 
 
 @requirement("failed-capture.forbidden-call-reported")

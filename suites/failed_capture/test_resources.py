@@ -23,8 +23,12 @@ def test_allocated(impl: Adapter) -> None:
     def fail() -> None:
         attempt(impl, lambda: use_large_memory(impl), act, stream=stream).graph.reset()
 
-    grown = growth(impl, fail, impl.memory_allocated)
-    expect(grown <= 0, "failed captures that were reset leave no memory allocated", f"{grown} bytes more after three")
+    difference = growth(impl, fail, impl.memory_allocated)
+    expect(
+        difference <= 0,
+        "failed captures that were reset leave no memory allocated",
+        f"{difference} bytes more after three",
+    )
 
 
 @requirement("failed-capture.reserved-memory-returns")
@@ -36,11 +40,11 @@ def test_reserved(impl: Adapter, spoiler: Spoiler) -> None:
     def fail() -> None:
         attempt(impl, lambda: use_large_memory(impl), act, stream=stream).graph.reset()
 
-    grown = growth(impl, fail, impl.memory_reserved)
+    difference = growth(impl, fail, impl.memory_reserved)
     expect(
-        grown <= 0,
+        difference <= 0,
         "failed captures that were reset give their pool's memory back to the system",
-        f"{grown} bytes more reserved after three",
+        f"{difference} bytes more reserved after three",
     )
 
 
@@ -82,11 +86,11 @@ def test_pool_stays_reserved(impl: Adapter) -> None:
     def fail() -> None:
         attempt(impl, lambda: use_large_memory(impl), act, stream=stream, pool=pool).graph.reset()
 
-    grown = growth(impl, fail, impl.memory_reserved)
+    difference = growth(impl, fail, impl.memory_reserved)
     expect(
-        grown >= 0,
+        difference >= 0,
         "the memory of a pool that a graph holds stays reserved when another graph's capture into it fails",
-        f"{-grown} bytes less reserved after three failures",
+        f"{-difference} bytes less reserved after three failures",
     )
     holder.replay()
     impl.synchronize()

@@ -1,4 +1,4 @@
-"""Graph data of small programs, and what can be told from them."""
+"""Graph data of small programs, and what follows from them."""
 
 from __future__ import annotations
 
@@ -41,4 +41,4 @@ def documented(data: dict[str, Any]) -> dict[str, Any]:
 def shape_of(data: dict[str, Any]) -> list[tuple[int, int]]:
     """A graph's shape up to the numbering of its nodes: how many come before and after each."""
     after = following(data)
-    return sorted((sum(node in seen for seen in after.values()), len(after[node])) for node in after)
+    return sorted((sum(node in followers for followers in after.values()), len(after[node])) for node in after)

@@ -63,8 +63,8 @@ def test_types(impl: Adapter) -> None:
 @EACH_PROGRAM
 def test_index(impl: Adapter, program: str) -> None:
     """Index and position are the same."""
-    found = [node["index"] for node in _data(impl, program)["nodes"]]
-    expect(found == list(range(len(found))), "the index of a node is its position in the list", f"{found}")
+    indices = [node["index"] for node in _data(impl, program)["nodes"]]
+    expect(indices == list(range(len(indices))), "the index of a node is its position in the list", f"{indices}")
 
 
 @requirement("graph-data.neighbours-are-nodes")
@@ -81,7 +81,7 @@ def test_neighbours_are_nodes(impl: Adapter, program: str) -> None:
 @requirement("graph-data.neighbours-agree")
 @EACH_PROGRAM
 def test_neighbours_agree(impl: Adapter, program: str) -> None:
-    """Both lists tell the same edges."""
+    """Both lists give the same edges."""
     nodes = _data(impl, program)["nodes"]
     forward = {(at, other) for at, node in enumerate(nodes) for other in node["dependents"]}
     backward = {(other, at) for at, node in enumerate(nodes) for other in node["dependencies"]}
@@ -104,8 +104,10 @@ def test_acyclic(impl: Adapter, program: str) -> None:
 def test_graph_id(impl: Adapter, program: str) -> None:
     """Each node names the executable."""
     data = _data(impl, program)
-    found = {node["graph_id"] for node in data["nodes"]}
-    expect(found == {data["exec_graph_id"]}, f"graph_id is the exec_graph_id, {data['exec_graph_id']}", f"{found}")
+    graph_ids = {node["graph_id"] for node in data["nodes"]}
+    expect(
+        graph_ids == {data["exec_graph_id"]}, f"graph_id is the exec_graph_id, {data['exec_graph_id']}", f"{graph_ids}"
+    )
 
 
 @requirement("graph-data.tools-ids-differ")
@@ -114,8 +116,8 @@ def test_ids_of_nodes(impl: Adapter, program: str) -> None:
     """No two nodes of a graph have one id."""
     nodes = _data(impl, program)["nodes"]
     for key in ("tools_id", "node_id"):
-        found = [node[key] for node in nodes]
-        expect(len(set(found)) == len(found), f"each node has a {key} of its own", f"{found}")
+        ids = [node[key] for node in nodes]
+        expect(len(set(ids)) == len(ids), f"each node has a {key} of its own", f"{ids}")
 
 
 @requirement("graph-data.tools-id-layout")
@@ -130,10 +132,14 @@ def test_layout_of_tools_ids(impl: Adapter, observe: Callable[[str, Any], None])
 def test_kernel_names(impl: Adapter) -> None:
     """An elementwise operator is a kernel with a name; nodes of one type all have names or all have none."""
     nodes = _data(impl, "row")["nodes"]
-    named = {node["node_type"] for node in nodes if node["kernel_name"] is not None}
-    nameless = {node["node_type"] for node in nodes if node["kernel_name"] is None}
-    expect(bool(named), "the kernels of elementwise operators have names", f"none among types {nameless}")
-    expect(not named & nameless, "all kernels have names, and nothing else has", f"{named & nameless} with and without")
+    with_names = {node["node_type"] for node in nodes if node["kernel_name"] is not None}
+    without_names = {node["node_type"] for node in nodes if node["kernel_name"] is None}
+    expect(bool(with_names), "the kernels of elementwise operators have names", f"none among types {without_names}")
+    expect(
+        not with_names & without_names,
+        "all kernels have names, and nothing else has",
+        f"{with_names & without_names} with and without",
+    )
     expect(all(node["kernel_name"] != "" for node in nodes), "a kernel's name is not empty", "one is")
 
 
@@ -153,12 +159,12 @@ def test_types_of_nodes(impl: Adapter) -> None:
     words: dict[str, int] = {}
     for node in nodes:
         words[node["node_type"]] = words.get(node["node_type"], 0) + 1
-    wanted = sorted(kinds.count(kind) for kind in set(kinds))
-    promise = f"there are as many words for types as types, for {wanted} nodes"
-    expect(sorted(words.values()) == wanted, promise, f"{words}")
-    named = sum(node["kernel_name"] is not None for node in nodes)
+    expected = sorted(kinds.count(kind) for kind in set(kinds))
+    promise = f"there are as many words for types as types, for {expected} nodes"
+    expect(sorted(words.values()) == expected, promise, f"{words}")
+    names = sum(node["kernel_name"] is not None for node in nodes)
     kernels = kinds.count(types.cudaGraphNodeTypeKernel)
-    expect(named == kernels, f"the {kernels} kernels have names, and nothing else has", f"{named} nodes have")
+    expect(names == kernels, f"the {kernels} kernels have names, and nothing else has", f"{names} nodes have")
 
 
 @requirement("graph-data.chain")
@@ -168,8 +174,8 @@ def test_chain(impl: Adapter, operators: int) -> None:
     after = following(data_of(instantiated(impl, row_of_operators(impl, operators))))
     nodes = len(after)
     expect(nodes >= operators, f"{operators} captured operators have a node each", f"{nodes} nodes")
-    ordered = sum(map(len, after.values()))
-    expect(ordered == nodes * (nodes - 1) // 2, "work of one stream is a chain", f"{ordered} pairs of {nodes} ordered")
+    pairs = sum(map(len, after.values()))
+    expect(pairs == nodes * (nodes - 1) // 2, "work of one stream is a chain", f"{pairs} pairs of {nodes} ordered")
 
 
 @requirement("graph-data.fork-and-join", "graph-data.neighbours-agree")

@@ -1,4 +1,4 @@
-"""Graph data beside the template, after edits, and of several executables."""
+"""Graph data compared with the template, after edits, and of several executables."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:
     template, data = Template(impl, graph), data_of(graph)
     pairs = template.ordered_pairs()
     numbers = [int(node) for node in template.nodes()]
-    wanted = sorted(
+    expected = sorted(
         (sum(later == node for _, later in pairs), sum(earlier == node for earlier, _ in pairs)) for node in numbers
     )
-    found = shape_of(data)
-    expect(found == wanted, promise, f"nodes before and after each node: {found} where the template has {wanted}")
+    shape = shape_of(data)
+    expect(shape == expected, promise, f"nodes before and after each node: {shape} where the template has {expected}")
     edges = sum(len(node["dependencies"]) for node in data["nodes"])
     expect(edges == len(template.edges()), promise, f"{edges} edges where the template has {len(template.edges())}")
 
@@ -45,18 +45,18 @@ def test_after_an_edit(impl: Adapter, edit: str) -> None:
     """An added node, a removed one and a changed edge show after instantiate()."""
     graph, flag = instantiated(impl, row_of_operators(impl)), impl.full(37, 0.0)
     template = Template(impl, graph)
-    added = template.add_memset(flag, 3.0, after=template.leaves())
+    memset = template.add_memset(flag, 3.0, after=template.leaves())
     graph.instantiate()
     promise = "after an edit and instantiate() graph data describe the edited graph"
     _expect_template(impl, graph, promise)
     if edit == "remove":
-        template.remove(added)
+        template.remove(memset)
     elif edit == "relink":
-        last = next(earlier for earlier, later in template.edges() if later == int(added))
+        last = next(earlier for earlier, later in template.edges() if later == int(memset))
         node = next(node for node in template.nodes() if int(node) == last)
-        template.unlink(node, added)
+        template.unlink(node, memset)
     else:
-        template.add_memset(flag, 4.0, after=[added])
+        template.add_memset(flag, 4.0, after=[memset])
     graph.instantiate()
     _expect_template(impl, graph, promise)
 
@@ -77,15 +77,15 @@ def test_edit_without_instantiate(impl: Adapter, observe: Callable[[str, Any], N
 def test_fresh_ids(impl: Adapter) -> None:
     """Each instantiation has an id of its own, which the nodes follow."""
     graph = instantiated(impl, row_of_operators(impl))
-    seen: list[int] = []
+    earlier: list[int] = []
     shapes: list[list[tuple[int, int]]] = []
     for _ in range(4):
         data = data_of(graph)
         newest = data["exec_graph_id"]
-        expect(newest not in seen, "each executable has an id of its own", f"{newest} again, after {seen}")
-        followed = {node["graph_id"] for node in data["nodes"]} == {newest}
-        expect(followed, "the nodes name the newest executable", "they name another")
-        seen.append(newest)
+        expect(newest not in earlier, "each executable has an id of its own", f"{newest} again, after {earlier}")
+        agreement = {node["graph_id"] for node in data["nodes"]} == {newest}
+        expect(agreement, "the nodes name the newest executable", "they name another")
+        earlier.append(newest)
         shapes.append(shape_of(data))
         graph.instantiate()
     expect(all(shape == shapes[0] for shape in shapes), "a new executable has the same nodes", f"{shapes}")
@@ -107,19 +107,19 @@ def test_asked_again(impl: Adapter) -> None:
     """Later answers are the same, after replays as well, whatever was done to earlier ones."""
     graph = instantiated(impl, row_of_operators(impl))
     first = data_of(graph)
-    wanted = documented(first)
-    kept = [dict(node) for node in wanted["nodes"]]
+    expected = documented(first)
+    nodes = [dict(node) for node in expected["nodes"]]
     replay(impl, graph, 2)
     again = documented(data_of(graph))
-    expect(again == wanted, "asked again, graph data are the same", f"{again} instead of {wanted}")
+    expect(again == expected, "asked again, graph data are the same", f"{again} instead of {expected}")
     first["exec_graph_id"] = -1
     first["nodes"].clear()
     for node in again["nodes"]:
         node["dependents"].append(-1)
     last = data_of(graph)
     expect(
-        last["exec_graph_id"] == wanted["exec_graph_id"]
-        and len(last["nodes"]) == len(kept)
+        last["exec_graph_id"] == expected["exec_graph_id"]
+        and len(last["nodes"]) == len(nodes)
         and not any(-1 in node["dependents"] for node in last["nodes"]),
         "what a caller does to one dictionary does not show in the next",
         f"{documented(last)}",
@@ -129,14 +129,16 @@ def test_asked_again(impl: Adapter) -> None:
 @requirement("graph-data.in-post-instantiate-hook", "graph-data.fresh-exec-id")
 def test_in_a_post_instantiate_hook(impl: Adapter) -> None:
     """In the hook the data are those of the executable just made."""
-    graph, seen = impl.new_graph(keep_graph=True), []
-    graph.register_post_instantiate_hook(lambda graph: seen.append(documented(data_of(graph))))
+    graph, records = impl.new_graph(keep_graph=True), []
+    graph.register_post_instantiate_hook(lambda graph: records.append(documented(data_of(graph))))
     capture_between(impl, graph, row_of_operators(impl))
     for _ in range(3):
         graph.instantiate()
         after = documented(data_of(graph))
-        expect(seen[-1] == after, "in a post-instantiate hook graph data describe the new executable", f"{seen[-1]}")
-    ids = [data["exec_graph_id"] for data in seen]
+        expect(
+            records[-1] == after, "in a post-instantiate hook graph data describe the new executable", f"{records[-1]}"
+        )
+    ids = [data["exec_graph_id"] for data in records]
     expect(len(ids) == 3, "the hook runs after each instantiation", f"{len(ids)} times")
 
 

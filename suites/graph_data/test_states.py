@@ -41,7 +41,7 @@ def test_refused(impl: Adapter, state: str) -> None:
 
 @requirement("graph-data.refusal-harmless")
 def test_refusal_instantiates_nothing(impl: Adapter) -> None:
-    """Refused for want of an executable, the call makes none."""
+    """Refused for lack of an executable, the call makes none."""
     counter = Counter(impl)
     graph, _ = captured(impl, counter.body, keep_graph=True)
     expect_raises(REFUSED, graph.get_graph_data)
@@ -54,7 +54,7 @@ def test_refusal_instantiates_nothing(impl: Adapter) -> None:
 
 @requirement("graph-data.refusal-harmless")
 def test_refusal_keeps_nothing(impl: Adapter) -> None:
-    """Refused for want of a template, the call brings none back."""
+    """Refused for lack of a template, the call brings none back."""
     counter = Counter(impl)
     graph, _ = captured(impl, counter.body, keep_graph=False)
     expect_raises(REFUSED, graph.get_graph_data)

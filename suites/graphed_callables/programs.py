@@ -66,15 +66,15 @@ def expect_close(impl: Adapter, tensor: torch.Tensor | None, expected: torch.Ten
     __tracebackhide__ = True
     if tensor is None or expected is None:
         fail(promise, f"{tensor} where {expected} was expected")
-    seen, wanted = impl.read(tensor), expected.detach()
-    expect(seen.shape == wanted.shape, promise, f"shape {tuple(seen.shape)} where {tuple(wanted.shape)} was expected")
-    near = torch.isclose(seen, wanted, rtol=1e-3, atol=1e-4)
+    values, host = impl.read(tensor), expected.detach()
+    expect(values.shape == host.shape, promise, f"shape {tuple(values.shape)} where {tuple(host.shape)} was expected")
+    near = torch.isclose(values, host, rtol=1e-3, atol=1e-4)
     if not bool(near.all()):
         first = tuple((~near).nonzero()[0].tolist())
         fail(
             promise,
-            f"{int((~near).sum())} of {near.numel()} elements differ; the first, at {first}, is {seen[first].item()!r} "
-            f"and should be about {wanted[first].item()!r}",
+            f"{int((~near).sum())} of {near.numel()} elements differ; the first, at {first}, "
+            f"is {values[first].item()!r} and should be about {host[first].item()!r}",
         )
 
 

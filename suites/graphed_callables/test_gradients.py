@@ -38,8 +38,8 @@ def test_gradients_of_several_outputs(impl: Adapter) -> None:
         a, b = ramp(SIZE, start), ramp(SIZE, 9 - start)
         x, y = leaf(impl, a), leaf(impl, b)
         product, total = graphed(x, y)
-        seen = torch.autograd.grad((product * 3.0 + total * 5.0).sum(), (x, y))
-        for gradient, expected in zip(seen, (b * 3.0 + 5.0, a * 3.0 + 10.0), strict=True):
+        gradients = torch.autograd.grad((product * 3.0 + total * 5.0).sum(), (x, y))
+        for gradient, expected in zip(gradients, (b * 3.0 + 5.0, a * 3.0 + 10.0), strict=True):
             expect_equal(impl, gradient, expected, "the gradients of all outputs are counted")
 
 
@@ -49,8 +49,8 @@ def test_output_that_the_loss_leaves_out(impl: Adapter) -> None:
     graphed = impl.make_graphed_callables(lambda x: (x * x, x * 7.0), (leaf(impl, ramp(SIZE)),))
     for both in (True, False, True, False):
         x = leaf(impl, ramp(SIZE, 4))
-        square, scaled = graphed(x)
-        (gradient,) = torch.autograd.grad((square + scaled if both else square).sum(), x)
+        square, multiple = graphed(x)
+        (gradient,) = torch.autograd.grad((square + multiple if both else square).sum(), x)
         expect_equal(
             impl, gradient, ramp(SIZE, 4) * 2.0 + (7.0 if both else 0.0), "an output left out contributes nothing"
         )
@@ -74,14 +74,14 @@ def test_gradients_of_a_network(impl: Adapter) -> None:
     model, host = twins(impl, network(5, 7, 3))
     impl.make_graphed_callables(model, (leaf(impl, wave((4, 5), 0.1)),))
     for step in range(3):
-        x, wanted = leaf(impl, wave((4, 5), step + 0.5)), wave((4, 5), step + 0.5).requires_grad_()
+        x, host_x = leaf(impl, wave((4, 5), step + 0.5)), wave((4, 5), step + 0.5).requires_grad_()
         for one in (model, host):
             one.zero_grad(set_to_none=True)
         model(x).square().sum().backward()
-        host(wanted).square().sum().backward()
-        pairs = [(x, wanted), *zip(model.parameters(), host.parameters(), strict=True)]
-        for seen, expected in pairs:
-            expect_close(impl, seen.grad, expected.grad, "backward gives the gradients of the eager module")
+        host(host_x).square().sum().backward()
+        pairs = [(x, host_x), *zip(model.parameters(), host.parameters(), strict=True)]
+        for tensor, expected in pairs:
+            expect_close(impl, tensor.grad, expected.grad, "backward gives the gradients of the eager module")
 
 
 @requirement("graphed-callables.no-gradient-inputs")
@@ -92,7 +92,7 @@ def test_argument_without_gradient(impl: Adapter) -> None:
     for start in STARTS:
         a, b, c = leaf(impl, ramp(SIZE)), impl.tensor(ramp(SIZE, start)), leaf(impl, ramp(SIZE, 8))
         graphed(a, b, c).sum().backward()
-        promise = "an argument that requires grad gets its gradient, whatever stands beside it"
+        promise = "an argument that requires grad gets its gradient, whatever the other arguments are"
         expect_equal(impl, gradient_of(a, promise), ramp(SIZE, start), promise)
         expect_equal(impl, gradient_of(c, promise), 3.0, promise)
         expect(b.grad is None, "an argument that requires no grad gets none", f"{b.grad}")
@@ -100,14 +100,14 @@ def test_argument_without_gradient(impl: Adapter) -> None:
 
 @requirement("graphed-callables.no-gradient-inputs")
 def test_frozen_parameter(impl: Adapter) -> None:
-    """A parameter that requires no grad gets none; the one beside it does."""
+    """A parameter that requires no grad gets none; the other one does."""
     source = Scale().to(impl.device)
     source.weight.requires_grad_(False)
     module = impl.make_graphed_callables(source, (impl.tensor(ramp(SIZE)),))
     for start in STARTS:
         module.zero_grad(set_to_none=True)
         (module(impl.tensor(ramp(SIZE, start))) * 4.0).sum().backward()
-        promise = "a trainable parameter gets its gradient beside a frozen one"
+        promise = "a trainable parameter gets its gradient next to a frozen one"
         expect_equal(impl, gradient_of(module.bias, promise), 4.0, promise)
         expect(module.weight.grad is None, "a frozen parameter gets no gradient", f"{module.weight.grad}")
 
@@ -140,12 +140,12 @@ def test_eager_code_around(impl: Adapter) -> None:
         for one in (model, host):
             one.zero_grad(set_to_none=True)
         x = wave((4, 5), step + 0.5)
-        seen, wanted = model(impl.tensor(x)), host(x)
+        y, host_y = model(impl.tensor(x)), host(x)
         if step % 2:
-            seen, wanted = seen * -2.0, wanted * -2.0
-        expect_close(impl, seen, wanted, "a graphed part of a network gives the results of the eager one")
-        seen.square().sum().backward()
-        wanted.square().sum().backward()
+            y, host_y = y * -2.0, host_y * -2.0
+        expect_close(impl, y, host_y, "a graphed part of a network gives the results of the eager one")
+        y.square().sum().backward()
+        host_y.square().sum().backward()
         for weight, expected in zip(model.parameters(), host.parameters(), strict=True):
             expect_close(impl, weight.grad, expected.grad, "gradients flow through eager and graphed parts alike")
 
@@ -184,15 +184,15 @@ def test_allowed_unused_input(impl: Adapter, kind: str) -> None:
         lambda: impl.make_graphed_callables(source, samples, allow_unused_input=True),
     )
     for start in STARTS:
-        used = leaf(impl, ramp(SIZE, start))
-        unused = source.bias if isinstance(source, _Square) else leaf(impl, ramp(SIZE))
-        y = graphed(used) if kind == "parameter" else graphed(used, unused)
+        used_input = leaf(impl, ramp(SIZE, start))
+        unused_input = source.bias if isinstance(source, _Square) else leaf(impl, ramp(SIZE))
+        y = graphed(used_input) if kind == "parameter" else graphed(used_input, unused_input)
         expect_equal(impl, y, ramp(SIZE, start).square(), "a callable with an unused input computes its results")
         y.sum().backward()
-        promise = "a used input has its gradient beside an unused one"
-        expect_equal(impl, gradient_of(used, promise), ramp(SIZE, start) * 2.0, promise)
-        if unused.grad is not None:
-            expect_equal(impl, unused.grad, 0.0, "an unused input has no gradient, or one of zeros")
+        promise = "a used input has its gradient next to an unused one"
+        expect_equal(impl, gradient_of(used_input, promise), ramp(SIZE, start) * 2.0, promise)
+        if unused_input.grad is not None:
+            expect_equal(impl, unused_input.grad, 0.0, "an unused input has no gradient, or one of zeros")
 
 
 class _Square(torch.nn.Module):

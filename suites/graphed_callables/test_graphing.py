@@ -70,11 +70,11 @@ def test_warm_ups_go_backward(impl: Adapter) -> None:
     """Each warm-up differentiates what it computed, so that the backward pass is warm too when it is captured."""
     _Watched.passes.clear()
     graphed = impl.make_graphed_callables(_Watched.apply, (leaf(impl, ramp(SIZE)),))
-    seen = _Watched.passes.copy()
+    passes = _Watched.passes.copy()
     expect(
-        seen[:-2] == ["forward", "backward"] * 3,
+        passes[:-2] == ["forward", "backward"] * 3,
         "each warm-up runs the backward pass after the forward pass",
-        f"passes, the captured ones last: {seen}",
+        f"passes, the captured ones last: {passes}",
     )
     x = leaf(impl, ramp(SIZE, 4))
     (gradient,) = torch.autograd.grad(graphed(x).sum(), x)
@@ -107,13 +107,13 @@ def test_samples_as_arguments(impl: Adapter) -> None:
     for step, start in enumerate((3, -20, 50, 8)):
         a, b = ramp(SIZE, start), ramp(SIZE, 7 - start)
         if step % 2:
-            given = (leaf(impl, a), impl.tensor(b))
+            arguments = (leaf(impl, a), impl.tensor(b))
         else:
-            given = samples
+            arguments = samples
             with torch.no_grad():
                 for sample, values in zip(samples, (a, b), strict=True):
                     sample.copy_(impl.tensor(values))
-        y = graphed(*given)
+        y = graphed(*arguments)
         expect_equal(impl, y, a * b + a, "the samples can be arguments, between other tensors")
-        (gradient,) = torch.autograd.grad(y.sum(), given[0])
+        (gradient,) = torch.autograd.grad(y.sum(), arguments[0])
         expect_equal(impl, gradient, b + 1.0, "the samples can be arguments, and gradients reach them")

@@ -63,13 +63,13 @@ def test_other_mode(impl: Adapter, training: bool) -> None:
         argument = leaf(impl, ramp(shape, 4))
         promise = "in the mode that it was not graphed in, a module takes any shape"
         y = expect_no_raise(promise, functools.partial(module, argument))
-        ran = module.calls - before
+        runs = module.calls - before
         expected = ramp(SIZE, 1) * ramp(shape, 4) + ramp(SIZE, -9)
         expect_equal(impl, y, expected, "both modes compute the module's results")
         if other:
-            expect(ran == 1, "in the other mode the module's own forward runs", f"it ran {ran} times")
+            expect(runs == 1, "in the other mode the module's own forward runs", f"it ran {runs} times")
         else:
-            expect(ran == 0, "in the mode of the capture the module replays", f"its own forward ran {ran} times")
+            expect(runs == 0, "in the mode of the capture the module replays", f"its own forward ran {runs} times")
 
 
 @requirement("graphed-callables.random-masks", "replay.random-fresh")
@@ -80,8 +80,8 @@ def test_dropout_is_off_in_evaluation(impl: Adapter) -> None:
     model.eval()
     expect_equal(impl, model(leaf(impl, ramp(SIZE, 1))), ramp(SIZE, 1), "in evaluation mode dropout drops nothing")
     model.train()
-    seen = impl.read(model(leaf(impl, ramp(SIZE, 1))))
-    expect(bool((seen == 0.0).any()), "in training mode dropout drops", "no element is zero")
+    values = impl.read(model(leaf(impl, ramp(SIZE, 1))))
+    expect(bool((values == 0.0).any()), "in training mode dropout drops", "no element is zero")
 
 
 @HOOKS
@@ -89,8 +89,8 @@ def test_dropout_is_off_in_evaluation(impl: Adapter) -> None:
 def test_hooks_before(impl: Adapter, register: str) -> None:
     """A module with hooks is refused, and keeps working."""
     source = Scale().to(impl.device)
-    called = []
-    getattr(source, register)(lambda *_: called.append(register))
+    calls = []
+    getattr(source, register)(lambda *_: calls.append(register))
     expect_raises(
         "a module with hooks is refused",
         lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
@@ -105,15 +105,15 @@ def test_hooks_before(impl: Adapter, register: str) -> None:
 def test_hooks_after(impl: Adapter, register: str) -> None:
     """A hook that is registered on a graphed module is called once in every step."""
     module = _scale(impl)
-    called = []
-    getattr(module, register)(lambda *_: called.append(register))
+    calls = []
+    getattr(module, register)(lambda *_: calls.append(register))
     for step in range(3):
         y = module(leaf(impl, ramp(SIZE, step)))
         y.sum().backward()
         expect_equal(
             impl, y, ramp(SIZE, 1) * ramp(SIZE, step) + ramp(SIZE, -9), "a module with hooks computes its results"
         )
-        expect(len(called) == step + 1, "hooks registered afterwards are called", f"{len(called)} of {step + 1} times")
+        expect(len(calls) == step + 1, "hooks registered afterwards are called", f"{len(calls)} of {step + 1} times")
 
 
 @requirement("graphed-callables.trainable-buffers-refused")

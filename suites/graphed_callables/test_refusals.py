@@ -32,7 +32,7 @@ MISFITS: dict[str, Callable[[Adapter], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("value", [2.0, 3, None, "text"], ids=["float", "int", "none", "text"])
 @requirement("graphed-callables.tensors-only")
 def test_sample_that_is_no_tensor(impl: Adapter, value: object) -> None:
-    """A sample that is not a tensor, beside one that is."""
+    """A sample that is not a tensor, next to one that is."""
     expect_raises(
         "sample arguments are tensors",
         lambda: impl.make_graphed_callables(lambda x, _: x * 2.0, (leaf(impl, ramp(SIZE)), value)),
@@ -52,7 +52,7 @@ def test_keyword_argument(impl: Adapter, kind: str) -> None:
         "a graphed callable refuses keyword arguments", lambda: graphed(x=leaf(impl, ramp(SIZE, 4))), REFUSALS
     )
     expect_raises(
-        "a graphed callable refuses a keyword argument beside its positional ones",
+        "a graphed callable refuses a keyword argument besides its positional ones",
         lambda: graphed(leaf(impl, ramp(SIZE)), scale=2.0),
         REFUSALS,
     )
@@ -65,9 +65,9 @@ def test_keyword_argument(impl: Adapter, kind: str) -> None:
 def test_argument_that_does_not_fit(impl: Adapter, kind: str) -> None:
     """Arguments unlike the samples are refused, and the callable stays usable."""
     graphed = impl.make_graphed_callables(lambda x: x * 2.0, (impl.tensor(ramp((3, 5))),))
-    given = MISFITS[kind](impl)
+    arguments = MISFITS[kind](impl)
     # How it is refused is open: only a result would be wrong.
-    expect_raises("arguments unlike the samples are refused", lambda: graphed(*given), Exception)
+    expect_raises("arguments unlike the samples are refused", lambda: graphed(*arguments), Exception)
     for start in (4, -8, 60):
         expect_equal(
             impl, graphed(impl.tensor(ramp((3, 5), start))), ramp((3, 5), start) * 2.0, "the callable stays usable"

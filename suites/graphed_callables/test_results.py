@@ -94,14 +94,14 @@ def test_tuple_for_a_tuple(impl: Adapter, count: int) -> None:
 
 @requirement("graphed-callables.outputs-without-gradient")
 def test_output_that_requires_no_grad(impl: Adapter) -> None:
-    """A mask beside a differentiable output: both are right, and so is the gradient."""
+    """A mask next to a differentiable output: both are right, and so is the gradient."""
     graphed = impl.make_graphed_callables(lambda x: (x * x, x > 0.0), (leaf(impl, ramp(SIZE)),))
     for start in STARTS:
         now = ramp(SIZE, start)
         x = leaf(impl, now)
         square, mask = graphed(x)
         expect_equal(impl, square, now * now, "the differentiable output is right")
-        expect_equal(impl, mask, now > 0.0, "the output beside it is right")
+        expect_equal(impl, mask, now > 0.0, "the other output is right")
         (gradient,) = torch.autograd.grad(square.sum(), x)
         expect_equal(impl, gradient, now * 2.0, "the gradient comes from the output that has one")
 
@@ -137,16 +137,16 @@ def test_strided_arguments(impl: Adapter) -> None:
         "sliced": (impl.tensor(ramp((6, 5), 9))[1::2], ramp((6, 5), 9)[1::2]),
         "expanded": (impl.tensor(ramp((1, 5), 4)).expand(3, 5), ramp((1, 5), 4).expand(3, 5)),
     }
-    for kind, (given, values) in arguments.items():
-        expect_equal(impl, graphed(given), values * 2.0 + 1.0, f"the values of a {kind} argument are what counts")
+    for kind, (argument, values) in arguments.items():
+        expect_equal(impl, graphed(argument), values * 2.0 + 1.0, f"the values of a {kind} argument are what counts")
 
 
 @requirement("graphed-callables.nested-arguments")
 def test_nested_arguments(impl: Adapter) -> None:
     """Tuples, lists and dictionaries of tensors arrive as they were sampled."""
 
-    def source(pair: tuple[torch.Tensor, torch.Tensor], named: dict[str, list[torch.Tensor]]) -> torch.Tensor:
-        return pair[0] * named["terms"][0] - pair[1] + named["terms"][1] * 3.0
+    def source(pair: tuple[torch.Tensor, torch.Tensor], mapping: dict[str, list[torch.Tensor]]) -> torch.Tensor:
+        return pair[0] * mapping["terms"][0] - pair[1] + mapping["terms"][1] * 3.0
 
     def arguments(start: int) -> tuple[Any, ...]:
         a, b, c, d = (leaf(impl, ramp((3, 5), start * factor)) for factor in (1, 2, 3, 4))
@@ -154,12 +154,12 @@ def test_nested_arguments(impl: Adapter) -> None:
 
     graphed = impl.make_graphed_callables(source, arguments(1))
     for start in STARTS:
-        given = arguments(start)
+        inputs = arguments(start)
         a, b, c, d = (ramp((3, 5), start * factor) for factor in (1, 2, 3, 4))
-        y = graphed(*given)
+        y = graphed(*inputs)
         expect_equal(impl, y, a * c - b + d * 3.0, "nested arguments arrive as they were sampled")
-        seen = torch.autograd.grad(y.sum(), (*given[0], *given[1]["terms"]))
-        for gradient, expected in zip(seen, (c, torch.tensor(-1.0), a, torch.tensor(3.0)), strict=True):
+        gradients = torch.autograd.grad(y.sum(), (*inputs[0], *inputs[1]["terms"]))
+        for gradient, expected in zip(gradients, (c, torch.tensor(-1.0), a, torch.tensor(3.0)), strict=True):
             expect_equal(impl, gradient, expected, "nested arguments get their gradients")
 
 

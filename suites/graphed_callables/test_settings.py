@@ -1,4 +1,4 @@
-"""The arguments beside callables and samples."""
+"""The arguments besides callables and samples."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _runs(impl: Adapter, **settings: Any) -> int:
 def test_number_of_warm_ups(impl: Adapter) -> None:
     """Each further warm-up iteration is one more run of the source."""
     runs = {number: _runs(impl, num_warmup_iters=number) for number in (1, 2, 5, 11)}
-    seen = {number: count - runs[1] for number, count in runs.items()}
+    extra = {number: count - runs[1] for number, count in runs.items()}
     expect(
-        seen == {1: 0, 2: 1, 5: 4, 11: 10},
+        extra == {1: 0, 2: 1, 5: 4, 11: 10},
         "num_warmup_iters is the number of runs before the capture",
         f"runs of the source by num_warmup_iters: {runs}",
     )
@@ -50,7 +50,7 @@ def test_warm_ups_by_default(impl: Adapter) -> None:
 @pytest.mark.parametrize("kind", ["handle", "graph"])
 @requirement("graphed-callables.pool-argument")
 def test_pool(impl: Adapter, kind: str) -> None:
-    """Callables in a given pool, beside a graph that has its memory there: all stay right, run in their order."""
+    """Callables in a given pool, together with a graph that has its memory there: all stay right, run in order."""
     x = impl.tensor(ramp(SIZE))
     token = impl.graph_pool_handle()
     graph, out = captured(impl, lambda: (x + 1.0) * 7.0, pool=token)
@@ -61,12 +61,12 @@ def test_pool(impl: Adapter, kind: str) -> None:
         now = ramp(SIZE, start)
         x.copy_(impl.tensor(now))
         replay(impl, graph)
-        given = leaf(impl, now)
-        middle = first(given)
+        argument = leaf(impl, now)
+        middle = first(argument)
         y = last(middle)
-        expect_equal(impl, out, (now + 1.0) * 7.0, "a graph keeps its outputs beside callables in its pool")
+        expect_equal(impl, out, (now + 1.0) * 7.0, "a graph keeps its outputs when callables are in its pool")
         expect_equal(impl, y, now * now * 6.0 + 1.0, "callables in a given pool compute their results")
-        (gradient,) = torch.autograd.grad(y.sum(), given)
+        (gradient,) = torch.autograd.grad(y.sum(), argument)
         expect_equal(impl, gradient, now * 12.0, "callables in a given pool compute their gradients")
 
 

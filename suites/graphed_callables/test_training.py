@@ -24,21 +24,21 @@ STEPS = 8
 
 
 def _train(impl: Adapter, model: nn.Module, host: nn.Module, optimizer: str) -> None:
-    """Train both models alike; reject when they come apart."""
+    """Train both models alike; reject when they differ."""
     optimizers = [OPTIMIZERS[optimizer](one.parameters()) for one in (model, host)]
     for step in range(STEPS):
         x, target = wave((4, 5), step + 0.5), wave((4, 3), step + 5.0)
         for one in optimizers:
             one.zero_grad(set_to_none=True)
         loss = nn.functional.mse_loss(model(impl.tensor(x)), impl.tensor(target))
-        wanted = nn.functional.mse_loss(host(x), target)
+        host_loss = nn.functional.mse_loss(host(x), target)
         torch.autograd.backward(loss)
-        torch.autograd.backward(wanted)
+        torch.autograd.backward(host_loss)
         for one in optimizers:
             one.step()
-        expect_close(impl, loss, wanted, f"step {step} of a graphed training loop has the eager loop's loss")
-    for seen, expected in zip(model.parameters(), host.parameters(), strict=True):
-        expect_close(impl, seen, expected, "a graphed training loop ends with the eager loop's parameters")
+        expect_close(impl, loss, host_loss, f"step {step} of a graphed training loop has the eager loop's loss")
+    for parameter, expected in zip(model.parameters(), host.parameters(), strict=True):
+        expect_close(impl, parameter, expected, "a graphed training loop ends with the eager loop's parameters")
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -95,12 +95,12 @@ def test_gradients_add_up(impl: Adapter, zeroed: str) -> None:
 def test_gradients_of_the_past_stay(impl: Adapter) -> None:
     """A gradient that was taken from a parameter is not changed by the next backward pass."""
     module = impl.make_graphed_callables(Scale().to(impl.device), (impl.tensor(ramp(SIZE)),))
-    kept = []
+    gradients = []
     for start in (2, 30, -11):
         module.zero_grad(set_to_none=True)
         module(impl.tensor(ramp(SIZE, start))).sum().backward()
-        kept.append(gradient_of(module.weight, "backward gives a parameter a gradient"))
-    for start, gradient in zip((2, 30, -11), kept, strict=True):
+        gradients.append(gradient_of(module.weight, "backward gives a parameter a gradient"))
+    for start, gradient in zip((2, 30, -11), gradients, strict=True):
         expect_equal(impl, gradient, ramp(SIZE, start), "a parameter's gradient belongs to the user")
 
 
@@ -114,8 +114,8 @@ def test_running_statistics(impl: Adapter) -> None:
     for step in range(4):
         x = wave((7, 5), step + 0.5)
         expect_close(impl, model(impl.tensor(x)), host(x), "batch normalisation gives the eager results")
-        for (name, seen), expected in zip(model.named_buffers(), host.buffers(), strict=True):
-            expect_close(impl, seen, expected, f"after call {step + 1}, {name} is that of as many eager calls")
+        for (name, buffer), expected in zip(model.named_buffers(), host.buffers(), strict=True):
+            expect_close(impl, buffer, expected, f"after call {step + 1}, {name} is that of as many eager calls")
 
 
 @requirement("graphed-callables.random-masks", "replay.random-fresh")
@@ -128,11 +128,11 @@ def test_dropout(impl: Adapter) -> None:
     for start in (1, 40, 7, 90):
         x = leaf(impl, ramp(SIZE, start))
         y = graphed(x)
-        seen = impl.read(y)
-        kept = seen != 0.0
-        expect_equal(impl, y, torch.where(kept, ramp(SIZE, start) * 6.0, 0.0), "dropout keeps and scales, or drops")
+        values = impl.read(y)
+        mask = values != 0.0
+        expect_equal(impl, y, torch.where(mask, ramp(SIZE, start) * 6.0, 0.0), "dropout keeps and scales, or drops")
         (gradient,) = torch.autograd.grad(y.sum(), x)
-        expect_equal(impl, gradient, kept * 6.0, "backward uses the mask that its forward pass drew")
-        masks.append(kept)
+        expect_equal(impl, gradient, mask * 6.0, "backward uses the mask that its forward pass drew")
+        masks.append(mask)
     equal = [step for step in range(3) if torch.equal(masks[step], masks[step + 1])]
-    expect(not equal, "each call draws anew", f"calls with the mask of the next one: {equal}")
+    expect(not equal, "each call draws new numbers", f"calls with the mask of the next one: {equal}")

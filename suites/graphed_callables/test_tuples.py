@@ -57,11 +57,11 @@ def test_chain(impl: Adapter) -> None:
         y = last(module(first(x)))
         now = (ramp(SIZE, start) * 0.5).requires_grad_()
         weight, bias = ramp(SIZE, 1).requires_grad_(), ramp(SIZE, -9).requires_grad_()
-        wanted = rectify(weight * square(now) + bias)
+        host_y = rectify(weight * square(now) + bias)
         # The numbers stay below 2**24 in steps of a quarter of a quarter, or are rounded alike by single operations.
-        expect_equal(impl, y, wanted, "callables in a chain give the results of their sources")
+        expect_equal(impl, y, host_y, "callables in a chain give the results of their sources")
         y.sum().backward()
-        gradients = torch.autograd.grad(wanted.sum(), (now, weight, bias))
+        gradients = torch.autograd.grad(host_y.sum(), (now, weight, bias))
         for tensor, expected in zip((x, module.weight, module.bias), gradients, strict=True):
             promise = "callables in a chain give the gradients of their sources"
             expect_equal(impl, gradient_of(tensor, promise), expected, promise)

@@ -62,12 +62,12 @@ class Rounds:
         self._moment = moment
         self.graph = impl.new_graph(keep_graph=True)
         self.program = Affine(impl)
-        self._captured = False
-        self._left = False
+        self._has_capture = False
+        self._hooks_left = False
         self.register(self._tell)
 
     def _tell(self, _graph: Any) -> None:
-        self._left = True
+        self._hooks_left = True
 
     def register(self, hook: Callable[[Any], Any]) -> Any:
         """Register a hook for the moment; return the handle."""
@@ -75,13 +75,13 @@ class Rounds:
 
     def next(self) -> bool:
         """Run the hooks of the moment once more; whether there were any left to run after a reset()."""
-        was_reset = self._moment == "capture-end" and self._captured
-        self._left = False
+        was_reset = self._moment == "capture-end" and self._has_capture
+        self._hooks_left = False
         if was_reset:
             self.graph.reset()
-        if self._moment == "capture-end" or not self._captured:
+        if self._moment == "capture-end" or not self._has_capture:
             capture_between(self._impl, self.graph, self.program.body)
         if self._moment == "post-instantiate":
             self.graph.instantiate()
-        self._captured = True
-        return self._left or not was_reset
+        self._has_capture = True
+        return self._hooks_left or not was_reset

@@ -22,12 +22,12 @@ from suites.support.template import Template
 def test_called_with_the_graph(impl: Adapter, way: str, *, keep_graph: bool) -> None:
     """The hook gets the very graph, from the two calls as from the context manager."""
     graph = impl.new_graph(keep_graph)
-    seen: list[Any] = []
-    graph.register_capture_end_hook(seen.append)
+    arguments: list[Any] = []
+    graph.register_capture_end_hook(arguments.append)
     capture_by(impl, way, graph, Counter(impl).body)
-    expect(bool(seen), "the end of a capture runs the hook", "it did not run")
-    fine = all(one is graph for one in seen)
-    expect(fine, "a capture-end hook is called with its graph", f"called with {seen!r}")
+    expect(bool(arguments), "the end of a capture runs the hook", "it did not run")
+    fine = all(one is graph for one in arguments)
+    expect(fine, "a capture-end hook is called with its graph", f"called with {arguments!r}")
 
 
 @requirement("hooks.capture-end-once")
@@ -89,8 +89,8 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
     """The runtime finds the captured operators behind the handle that the hook reads."""
     x = impl.full(37, 1.0)
     graph = impl.new_graph(keep_graph)
-    found: list[Any] = []
-    graph.register_capture_end_hook(lambda graph: found.append(len(Template(impl, graph).nodes())))
+    counts: list[Any] = []
+    graph.register_capture_end_hook(lambda graph: counts.append(len(Template(impl, graph).nodes())))
 
     def body() -> None:
         for _ in range(3):
@@ -98,9 +98,9 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
 
     capture_between(impl, graph, body)
     expect(
-        bool(found) and found[0] >= 3,
+        bool(counts) and counts[0] >= 3,
         "the template that a capture-end hook sees holds the captured work: 3 operators make at least 3 nodes",
-        f"{found} nodes",
+        f"{counts} nodes",
     )
 
 

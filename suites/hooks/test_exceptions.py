@@ -110,9 +110,9 @@ def test_replay_afterwards(impl: Adapter, occasion: str) -> None:
             "a graph whose hook raised replays or refuses with a RuntimeError",
             in_words(error),
         )
-        wanted = value * program.factor + 1 if error is None else -1.0
-        done = "replays rightly" if error is None else "refuses without doing anything"
-        expect_equal(impl, program.out, wanted, f"a graph whose hook raised {done}")
+        expected = value * program.factor + 1 if error is None else -1.0
+        behaviour = "replays correctly" if error is None else "refuses without doing anything"
+        expect_equal(impl, program.out, expected, f"a graph whose hook raised {behaviour}")
 
 
 @requirement("hooks.exception-then-instantiate")
@@ -134,13 +134,13 @@ def test_recapture_afterwards(impl: Adapter, occasion: str) -> None:
     mishap = _Mishap(impl, occasion)
     mishap.handle.remove()
     expect_no_raise("a graph whose hook raised can be reset", mishap.occasion.graph.reset)
-    expect_capture(impl, mishap.occasion.graph, "a graph whose hook raised can be reset and captured anew")
+    expect_capture(impl, mishap.occasion.graph, "a graph whose hook raised can be reset and captured again")
 
 
 @requirement("hooks.exception-spares-others")
 @EACH_OCCASION
 def test_other_graphs(impl: Adapter, occasion: str) -> None:
-    """A graph from before replays, and a new one captures while the unfortunate one is still there."""
+    """A graph from before replays, and a new one captures while the failed one is still there."""
     program = Affine(impl, factor=2.0)
     older, _ = captured(impl, program.body)
     mishap = _Mishap(impl, occasion)
@@ -159,9 +159,9 @@ def test_memory_returns(impl: Adapter, occasion: str) -> None:
         mishap = _Mishap(impl, occasion)
         mishap.occasion.graph.reset()
 
-    grown = growth(impl, cycle, impl.memory_allocated)
+    increase = growth(impl, cycle, impl.memory_allocated)
     promise = "a graph whose hook raised gives its memory back at reset()"
-    expect(grown <= 0, promise, f"{grown} bytes more are allocated")
+    expect(increase <= 0, promise, f"{increase} bytes more are allocated")
 
 
 @requirement("hooks.exception-stops-round")

@@ -32,7 +32,7 @@ def test_hook_of_another_graph(impl: Adapter, moment: str, *, keep_graph: bool) 
         capture_between(impl, graph, Affine(impl).body)
         replay(impl, graph)
     for number, name in enumerate(("first", "second")):
-        of_graph = [found for found, graph in calls if graph is graphs[number]]
+        of_graph = [hook for hook, graph in calls if graph is graphs[number]]
         expect(set(of_graph) == {name}, f"the graph with the hook {name!r} runs that one alone", f"{of_graph} ran")
     others = [name for name, graph in calls if not any(graph is one for one in graphs[:2])]
     expect(not others, "a graph without hooks runs none, and a hook is called with its own graph", f"{others} ran")
@@ -43,15 +43,15 @@ def test_hook_of_another_graph(impl: Adapter, moment: str, *, keep_graph: bool) 
 def test_one_function_on_two_graphs(impl: Adapter, moment: str) -> None:
     """One function registered on two graphs is called with each; one handle takes back one registration."""
     graphs = [impl.new_graph() for _ in range(2)]
-    seen: list[Any] = []
-    handles = [register(graph, moment, seen.append) for graph in graphs]
+    arguments: list[Any] = []
+    handles = [register(graph, moment, arguments.append) for graph in graphs]
     handles[0].remove()
     for graph in graphs:
         capture_between(impl, graph, Affine(impl).body)
     expect(
-        len(seen) == 1 and seen[0] is graphs[1],
+        len(arguments) == 1 and arguments[0] is graphs[1],
         "a handle takes back the registration on its own graph only",
-        f"{len(seen)} calls",
+        f"{len(arguments)} calls",
     )
 
 
@@ -103,7 +103,7 @@ def test_failed_capture(impl: Adapter, moment: str, *, keep_graph: bool) -> None
     graph.reset()
     later: list[Any] = []
     register(graph, moment, later.append)  # a new one: whether hooks outlive reset() is another question
-    expect_capture(impl, graph, "a graph whose capture failed can be reset and captured anew")
+    expect_capture(impl, graph, "a graph whose capture failed can be reset and captured again")
     expect(bool(later), "hooks run for the capture that succeeds", "a hook registered before it did not")
 
 

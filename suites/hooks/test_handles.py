@@ -25,17 +25,17 @@ def test_handle_type(impl: Adapter, moment: str) -> None:
 
 
 @requirement("hooks.handle-removes")
-@pytest.mark.parametrize("gone", [0, 1, 2], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("position", [0, 1, 2], ids=["first", "middle", "last"])
 @EACH_MOMENT
-def test_removed_hook(impl: Adapter, moment: str, gone: int) -> None:
+def test_removed_hook(impl: Adapter, moment: str, position: int) -> None:
     """A removed hook does not run; the others do, in their order."""
     rounds = Rounds(impl, moment)
     ran: list[Any] = []
     handles = [rounds.register(noting(ran, number)) for number in range(3)]
-    handles[gone].remove()
+    handles[position].remove()
     rounds.next()
-    wanted = [number for number in range(3) if number != gone]
-    expect(ran == wanted, f"after remove() of hook {gone} the hooks {wanted} run", f"{ran}")
+    expected = [number for number in range(3) if number != position]
+    expect(ran == expected, f"after remove() of hook {position} the hooks {expected} run", f"{ran}")
 
 
 @requirement("hooks.handle-removes")
@@ -140,7 +140,7 @@ def test_registered_twice(impl: Adapter, moment: str) -> None:
     expect(len(calls) == 1 or not lasting, promise, f"{len(calls)} calls after one remove()")
 
 
-class _Called:
+class _Recorder:
     def __init__(self) -> None:
         self.arguments: list[Any] = []
 
@@ -162,17 +162,17 @@ class _Called:
 @EACH_MOMENT
 def test_any_callable(impl: Adapter, moment: str, kind: str) -> None:
     """An object with __call__, a bound method and a partial are hooks; what they return does not matter."""
-    rounds, called = Rounds(impl, moment), _Called()
+    rounds, recorder = Rounds(impl, moment), _Recorder()
     hooks: dict[str, Callable[[Any], Any]] = {
-        "object": called,
-        "bound-method": called.method,
-        "partial": functools.partial(called.with_more, 3),
+        "object": recorder,
+        "bound-method": recorder.method,
+        "partial": functools.partial(recorder.with_more, 3),
     }
     rounds.register(hooks[kind])
     expect_no_raise("whatever can be called with the graph is a hook", rounds.next)
     expect(
-        len(called.arguments) == 1 and called.arguments[0] is rounds.graph,
+        len(recorder.arguments) == 1 and recorder.arguments[0] is rounds.graph,
         "a hook of any kind is called with the graph",
-        f"called with {called.arguments!r}",
+        f"called with {recorder.arguments!r}",
     )
     rounds.program.check(impl, rounds.graph, "what a hook returns does not matter")

@@ -108,18 +108,18 @@ class _Watched:
 def test_hooks_for_all_graphs(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Records which hooks for all graphs there are, and their order in one life."""
     module = getattr(impl, "module", None)
-    found = [place for place in (module, getattr(module, "graphs", None)) if place is not None]
+    places = [place for place in (module, getattr(module, "graphs", None)) if place is not None]
     ran: list[str] = []
     missing: list[str] = []
-    with contextlib.ExitStack() as registered:
+    with contextlib.ExitStack() as registrations:
         for moment in FOR_ALL:
             name = f"register_graph_{moment}_hook"
-            enroll = next((getattr(place, name) for place in found if hasattr(place, name)), None)
+            enroll = next((getattr(place, name) for place in places if hasattr(place, name)), None)
             if enroll is None:
                 missing.append(moment)
                 continue
             handle = enroll(noting(ran, moment))
-            registered.callback(handle.remove)
+            registrations.callback(handle.remove)
         graph = impl.new_graph()
         capture_between(impl, graph, Affine(impl).body)
         replay(impl, graph)

@@ -25,16 +25,16 @@ ONCE = "a post-instantiate hook runs once after each instantiation"
 def test_called_with_the_graph(impl: Adapter, by: str) -> None:
     """The hook gets the very graph, whatever instantiates it."""
     graph = impl.new_graph(keep_graph=by != "capture-end")
-    seen: list[Any] = []
-    graph.register_post_instantiate_hook(seen.append)
+    arguments: list[Any] = []
+    graph.register_post_instantiate_hook(arguments.append)
     capture_between(impl, graph, Counter(impl).body)
     if by == "instantiate":
         graph.instantiate()
     elif by == "first-replay":
         replay(impl, graph)
-    expect(bool(seen), "an instantiation runs the hook", "it did not run")
-    fine = all(one is graph for one in seen)
-    expect(fine, "a post-instantiate hook is called with its graph", f"called with {seen!r}")
+    expect(bool(arguments), "an instantiation runs the hook", "it did not run")
+    fine = all(one is graph for one in arguments)
+    expect(fine, "a post-instantiate hook is called with its graph", f"called with {arguments!r}")
 
 
 @requirement("hooks.post-instantiate-order")
@@ -66,8 +66,10 @@ def test_capture_end(impl: Adapter, *, keep_graph: bool) -> None:
     calls: list[Any] = []
     graph.register_post_instantiate_hook(calls.append)
     capture_between(impl, graph, Counter(impl).body)
-    wanted = 0 if keep_graph else 1
-    expect(len(calls) == wanted, f"with keep_graph={keep_graph} capture_end runs it {wanted} times", f"{len(calls)}")
+    expected = 0 if keep_graph else 1
+    expect(
+        len(calls) == expected, f"with keep_graph={keep_graph} capture_end runs it {expected} times", f"{len(calls)}"
+    )
     if not keep_graph:
         replay(impl, graph, 3)
         expect(len(calls) == 1, "a replay of an instantiated graph instantiates nothing", f"{len(calls)} calls")

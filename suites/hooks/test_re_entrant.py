@@ -29,7 +29,7 @@ EACH_CALL = pytest.mark.parametrize("call", CALLS)
 DEPTH = 5
 
 
-class _Entered:
+class _Nesting:
     """An occasion whose hook calls its graph.
 
     Attributes:
@@ -65,18 +65,18 @@ class _Entered:
 @EACH_CALL
 def test_call_of_the_graph(impl: Adapter, call: str, occasion: str) -> None:
     """The hook's call and the one around it work or raise a RuntimeError."""
-    entered = _Entered(impl, occasion, call)
-    expect(bool(entered.inner), "the occasion runs the hook", f"it did not; {in_words(entered.outer)}")
-    for error in entered.inner:
+    nesting = _Nesting(impl, occasion, call)
+    expect(bool(nesting.inner), "the occasion runs the hook", f"it did not; {in_words(nesting.outer)}")
+    for error in nesting.inner:
         expect(
             error is None or isinstance(error, RuntimeError),
             f"{call} called by a hook works or raises a RuntimeError",
             in_words(error),
         )
     expect(
-        entered.outer is None or isinstance(entered.outer, RuntimeError),
+        nesting.outer is None or isinstance(nesting.outer, RuntimeError),
         f"the call whose hook called {call} works or raises a RuntimeError",
-        in_words(entered.outer),
+        in_words(nesting.outer),
     )
 
 
@@ -84,11 +84,11 @@ def test_call_of_the_graph(impl: Adapter, call: str, occasion: str) -> None:
 @EACH_OCCASION
 @EACH_CALL
 def test_aftermath(impl: Adapter, call: str, occasion: str) -> None:
-    """Afterwards the graph can be reset and captured anew, and so can another."""
-    entered = _Entered(impl, occasion, call)
-    entered.handle.remove()
-    expect_no_raise(f"a graph whose hook called {call} can be reset", entered.occasion.graph.reset)
-    expect_capture(impl, entered.occasion.graph, f"a graph whose hook called {call} can be captured anew")
+    """Afterwards the graph can be reset and captured again, and so can another."""
+    nesting = _Nesting(impl, occasion, call)
+    nesting.handle.remove()
+    expect_no_raise(f"a graph whose hook called {call} can be reset", nesting.occasion.graph.reset)
+    expect_capture(impl, nesting.occasion.graph, f"a graph whose hook called {call} can be captured again")
     expect_capture(impl, impl.new_graph(), f"after a hook called {call} another graph captures")
 
 

@@ -15,7 +15,7 @@ from suites.support.hooks import MOMENTS
 
 
 class _Scene:
-    """Three hooks, first, second and third; what the first does besides being noted is given."""
+    """Three hooks, first, second and third; `act` is what the first does besides being noted."""
 
     def __init__(self, impl: Adapter, moment: str, act: Callable[[_Scene], None], which: int = 0) -> None:
         self.rounds = Rounds(impl, moment)
@@ -43,10 +43,10 @@ class _Scene:
         self.lasting = expect_no_raise("hooks may register and remove hooks", self.rounds.next)
         return sorted(self.ran)
 
-    def expect_later(self, wanted: list[str], promise: str) -> None:
-        """Reject unless a further round runs the hooks that are `wanted`, or finds none left at all."""
+    def expect_later(self, expected: list[str], promise: str) -> None:
+        """Reject unless a further round runs the hooks that are `expected`, or finds none left at all."""
         later = self.next()
-        expect(not self.lasting or later == wanted, f"{promise}: {wanted} run", f"{later}")
+        expect(not self.lasting or later == expected, f"{promise}: {expected} run", f"{later}")
 
 
 @requirement("hooks.removal-while-firing-now")
@@ -59,16 +59,16 @@ def test_removal_of_a_later_hook_now(impl: Adapter, moment: str, observe: Callab
 
 @requirement("hooks.removal-while-firing-later")
 @EACH_MOMENT
-@pytest.mark.parametrize("gone", [1, 2], ids=["next", "last"])
-def test_removal_of_a_later_hook(impl: Adapter, moment: str, gone: int) -> None:
+@pytest.mark.parametrize("position", [1, 2], ids=["next", "last"])
+def test_removal_of_a_later_hook(impl: Adapter, moment: str, position: int) -> None:
     """Removed by an earlier hook, a hook runs in no later round; the untouched ones run in all."""
-    scene = _Scene(impl, moment, lambda scene: scene.handles[gone].remove())
-    removed = ("first", "second", "third")[gone]
-    wanted = [name for name in ("first", "second", "third") if name != removed]
-    now = [name for name in scene.next() if name != removed]
-    expect(now == wanted, "the hooks that were not removed run in the same round", f"{now}")
+    scene = _Scene(impl, moment, lambda scene: scene.handles[position].remove())
+    target = ("first", "second", "third")[position]
+    expected = [name for name in ("first", "second", "third") if name != target]
+    now = [name for name in scene.next() if name != target]
+    expect(now == expected, "the hooks that were not removed run in the same round", f"{now}")
     for _ in range(2):
-        scene.expect_later(wanted, "later rounds do not run the removed hook")
+        scene.expect_later(expected, "later rounds do not run the removed hook")
 
 
 @requirement("hooks.removal-while-firing-later")
@@ -106,11 +106,11 @@ def test_registration_now(impl: Adapter, moment: str, observe: Callable[[str, An
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_registration(impl: Adapter, moment: str) -> None:
     """Registered by a hook, a hook runs in the next rounds."""
-    registered: list[bool] = []
+    registrations: list[bool] = []
 
     def once(scene: _Scene) -> None:
-        if not registered:
-            registered.append(True)
+        if not registrations:
+            registrations.append(True)
             scene.register_late()
 
     scene = _Scene(impl, moment, once)

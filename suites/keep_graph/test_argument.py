@@ -59,7 +59,7 @@ def test_true_is_taken(impl: Adapter, form: str) -> None:
 @requirement("keep-graph.argument-forms")
 @pytest.mark.parametrize("form", ["positional", "keyword"])
 def test_false_is_taken(impl: Adapter, form: str) -> None:
-    """keep_graph=False, by position or by name, gives a graph that replays without further ado."""
+    """keep_graph=False, by position or by name, gives a graph that replays without further calls."""
     counter = Counter(impl)
     graph = expect_no_raise(f"the constructor takes keep_graph=False ({form})", lambda: FALSE[form](impl))
     capture_into(impl, graph, counter.body)

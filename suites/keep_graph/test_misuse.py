@@ -56,7 +56,7 @@ def test_refused_while_capturing(impl: Adapter, name: str, *, keep_graph: bool) 
 @requirement("keep-graph.recapture-is-clean")
 @pytest.mark.parametrize("state", HELD_STATES)
 def test_recapture_without_reset(impl: Adapter, state: str) -> None:
-    """A capture into a graph that holds one is refused and changes nothing, or replaces it wholly."""
+    """A capture into a graph that holds one is refused and changes nothing, or replaces it completely."""
     old, new = Counter(impl), Counter(impl, step=10.0)
     graph = graph_in_state(impl, state, old)
     before = runs_so_far(state)

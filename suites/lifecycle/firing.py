@@ -10,7 +10,7 @@ from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import capture_between, replay
 from suites.support.hooks import MOMENTS, HookFailed, noting, raising, register
 from suites.support.outcomes import caught, in_words, related
-from suites.support.streams import stream_kept as current_stream_kept
+from suites.support.streams import stream_kept
 from suites.support.template import Template
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def hooks_raise(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *,
             if keep:
                 graph.instantiate()
 
-        with current_stream_kept(impl):
+        with stream_kept(impl):
             error = caught(happen)
         reached = any(isinstance(one, HookFailed) for one in related(error))
         expect(reached, "what a hook raises reaches the caller of the call that ran it", in_words(error))

@@ -13,8 +13,7 @@ from suites.support.captures import capture_between, replay
 from suites.support.dumps import dump, quiet
 from suites.support.handles import exec_handle
 from suites.support.outcomes import caught, in_words
-from suites.support.streams import side_stream
-from suites.support.streams import stream_kept as current_stream_kept
+from suites.support.streams import side_stream, stream_kept
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +84,7 @@ def block_that_raises(impl: Adapter, tensor: torch.Tensor, number: int, stream: 
             tensor.add_(number)
             raise raised
 
-    with current_stream_kept(impl):
+    with stream_kept(impl):
         error = caught(block)
     expect(error is raised, "what the body raises reaches the caller as it is", in_words(error))
     with impl.stream(stream):

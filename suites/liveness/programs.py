@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 
-def add_one(impl: Adapter, held: list[torch.Tensor], **settings: Any) -> tuple[Any, torch.Tensor]:
-    """A checked graph that writes the first held tensor plus one to a tensor outside the capture, and that tensor."""
+def add_one(impl: Adapter, inputs: list[torch.Tensor], **settings: Any) -> tuple[Any, torch.Tensor]:
+    """A checked graph that writes the first of `inputs` plus one to a tensor outside the capture, and that tensor."""
     out = impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[0] + 1), **settings)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0] + 1), **settings)
     return graph, out

@@ -21,12 +21,12 @@ from suites.support.streams import side_stream
 @pytest.mark.parametrize("replays", [0, 3], ids=["before-the-first-replay", "after-three-replays"])
 def test_replay_is_refused_once_an_input_is_deleted(impl: Adapter, replays: int) -> None:
     """Delete the only input before any replay, or after some that worked."""
-    held = [impl.full(SIZE, 1.0)]
-    graph, out = add_one(impl, held)
+    inputs = [impl.full(SIZE, 1.0)]
+    graph, out = add_one(impl, inputs)
     for number in range(replays):
-        held[0].fill_(10.0 * number)
+        inputs[0].fill_(10.0 * number)
         expect_alive(impl, graph, out, 10.0 * number + 1, "the input lives")
-    held.clear()
+    inputs.clear()
     expect_dead(impl, graph, out, "the input was deleted")
 
 
@@ -38,13 +38,13 @@ def test_replay_is_refused_once_an_input_is_deleted(impl: Adapter, replays: int)
 )
 def test_inputs_of_every_dtype_are_watched(impl: Adapter, dtype: torch.dtype) -> None:
     """The kind of element makes no difference."""
-    held = [impl.full((3, 5), 1, dtype)]
+    inputs = [impl.full((3, 5), 1, dtype)]
     out = impl.full((3, 5), 0, dtype)
-    graph, _ = checked(impl, lambda: out.copy_(held[0]))
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0]))
     out.fill_(0)
     graph.replay()
     expect_equal(impl, out, 1, "a checked graph with a living input replays")
-    held.clear()
+    inputs.clear()
     out.fill_(0)
     expect_raises(DEAD, graph.replay)
     expect_equal(impl, out, 0, UNTOUCHED)
@@ -53,34 +53,34 @@ def test_inputs_of_every_dtype_are_watched(impl: Adapter, dtype: torch.dtype) ->
 @requirement("liveness.dead-input")
 def test_the_check_through_plain_capture_begin(impl: Adapter) -> None:
     """capture_begin(check_input_liveness=True) without the context manager."""
-    held = [impl.full(SIZE, 1.0)]
+    inputs = [impl.full(SIZE, 1.0)]
     out = impl.full(SIZE, POISON)
     graph = impl.new_graph()
     with side_stream(impl):
         impl.capture_begin(graph, liveness=True)
         try:
-            out.copy_(held[0] + 1)
+            out.copy_(inputs[0] + 1)
         finally:
             graph.capture_end()
     expect_alive(impl, graph, out, 2.0, "the input lives")
-    held.clear()
+    inputs.clear()
     expect_dead(impl, graph, out, "the input was deleted")
 
 
 @requirement("liveness.positional-argument")
 def test_the_check_as_third_positional_argument(impl: Adapter) -> None:
     """capture_begin(pool, mode, True)."""
-    held = [impl.full(SIZE, 1.0)]
+    inputs = [impl.full(SIZE, 1.0)]
     out = impl.full(SIZE, POISON)
     graph = impl.new_graph()
     with side_stream(impl):
         graph.capture_begin(None, "global", True)
         try:
-            out.copy_(held[0] + 1)
+            out.copy_(inputs[0] + 1)
         finally:
             graph.capture_end()
     expect_alive(impl, graph, out, 2.0, "the input lives")
-    held.clear()
+    inputs.clear()
     expect_dead(impl, graph, out, "the input was deleted")
 
 
@@ -88,18 +88,18 @@ def test_the_check_as_third_positional_argument(impl: Adapter) -> None:
 def test_a_refused_replay_writes_nothing(impl: Adapter) -> None:
     """Not even the work that comes before the first use of the dead input is launched."""
     source = impl.full(SIZE, 1.0)
-    held = [impl.full(SIZE, 2.0)]
+    inputs = [impl.full(SIZE, 2.0)]
     counter = impl.full((3, 5), 0, torch.int64)
 
     def body() -> tuple[torch.Tensor, torch.Tensor]:
         counter.add_(1)
         before = source * 2
-        return before, before + held[0]
+        return before, before + inputs[0]
 
     graph, outs = checked(impl, body)
     graph.replay()
     expect_equal(impl, outs[1], 4.0, "a checked graph with living inputs replays")
-    held.clear()
+    inputs.clear()
     for _ in range(3):
         for out in outs:
             out.fill_(POISON)
@@ -112,9 +112,9 @@ def test_a_refused_replay_writes_nothing(impl: Adapter) -> None:
 @requirement("liveness.every-replay")
 def test_every_later_replay_is_refused(impl: Adapter) -> None:
     """The fifth replay is refused as the first was, on the default stream and on others."""
-    held = [impl.full(SIZE, 1.0)]
-    graph, out = add_one(impl, held)
-    held.clear()
+    inputs = [impl.full(SIZE, 1.0)]
+    graph, out = add_one(impl, inputs)
+    inputs.clear()
     expect_dead(impl, graph, out, "the input was deleted", times=5)
     for _ in range(2):
         with side_stream(impl):
@@ -124,10 +124,10 @@ def test_every_later_replay_is_refused(impl: Adapter) -> None:
 
 @requirement("liveness.not-revived")
 def test_a_new_tensor_does_not_revive_a_dead_input(impl: Adapter) -> None:
-    """Allocations of the same size, one of which may get the old address, do not mend the graph."""
-    held = [impl.full(SIZE, 1.0)]
-    graph, out = add_one(impl, held)
-    held.clear()
+    """Allocations of the same size, one of which may get the old address, do not repair the graph."""
+    inputs = [impl.full(SIZE, 1.0)]
+    graph, out = add_one(impl, inputs)
+    inputs.clear()
     fresh = [impl.full(SIZE, 3.0) for _ in range(4)]
     expect_dead(impl, graph, out, "the input was deleted and new tensors took its place")
     for tensor in fresh:
@@ -137,12 +137,12 @@ def test_a_new_tensor_does_not_revive_a_dead_input(impl: Adapter) -> None:
 @requirement("liveness.dies-during-capture")
 def test_an_input_that_dies_inside_the_capture(impl: Adapter) -> None:
     """The input is used, then deleted, before the capture ends."""
-    held = [impl.full(SIZE, 1.0)]
+    inputs = [impl.full(SIZE, 1.0)]
     out = impl.full(SIZE, POISON)
 
     def body() -> None:
-        out.copy_(held[0] + 1)
-        held.clear()
+        out.copy_(inputs[0] + 1)
+        inputs.clear()
         out.mul_(2)
 
     graph, _ = checked(impl, body)
@@ -153,29 +153,29 @@ def test_an_input_that_dies_inside_the_capture(impl: Adapter) -> None:
 @pytest.mark.parametrize("dead", [0, 1, 2], ids=["first", "middle", "last"])
 def test_one_dead_input_among_living_ones(impl: Adapter, dead: int) -> None:
     """Three inputs, any one of them gone."""
-    held: list[torch.Tensor] = [impl.full(SIZE, value) for value in (1.0, 2.0, 4.0)]
+    inputs: list[torch.Tensor] = [impl.full(SIZE, value) for value in (1.0, 2.0, 4.0)]
     out = impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_((held[0] + held[1]) * held[2]))
+    graph, _ = checked(impl, lambda: out.copy_((inputs[0] + inputs[1]) * inputs[2]))
     expect_alive(impl, graph, out, 12.0, "all three inputs live")
-    held[dead] = out
+    inputs[dead] = out
     expect_dead(impl, graph, out, f"input {dead} of three was deleted")
 
 
 @requirement("liveness.message")
 def test_the_error_says_how_many_or_which(impl: Adapter) -> None:
     """With three dead inputs the message holds their number, or the address or size of one."""
-    held = [impl.full(size, 1.0) for size in (37, 15, 111)]
-    addresses = [tensor.data_ptr() for tensor in held]
+    inputs = [impl.full(size, 1.0) for size in (37, 15, 111)]
+    addresses = [tensor.data_ptr() for tensor in inputs]
     outs = [impl.full(size, POISON) for size in (37, 15, 111)]
-    graph, _ = checked(impl, lambda: [out.copy_(tensor * 2) for out, tensor in zip(outs, held, strict=True)])
-    held.clear()
+    graph, _ = checked(impl, lambda: [out.copy_(tensor * 2) for out, tensor in zip(outs, inputs, strict=True)])
+    inputs.clear()
     message = str(expect_raises(DEAD, graph.replay)).lower()
     # A listing may stop after a few inputs, so naming one of them is enough.
-    counted = re.search(r"(?<![\w.])3(?!\w|\.\d)|\bthree\b", message)
-    named = any(f"{address:x}" in message or str(address) in message for address in addresses)
-    shaped = any(re.search(rf"(?<!\d){size}(?!\d)", message) for size in (37, 15, 111))
+    by_number = re.search(r"(?<![\w.])3(?!\w|\.\d)|\bthree\b", message)
+    by_address = any(f"{address:x}" in message or str(address) in message for address in addresses)
+    by_size = any(re.search(rf"(?<!\d){size}(?!\d)", message) for size in (37, 15, 111))
     expect(
-        counted or named or shaped,
+        by_number or by_address or by_size,
         "the error of the liveness check says how many inputs are dead, or which",
         f"three dead inputs, and the message {message!r}",
     )
@@ -200,11 +200,11 @@ def test_each_graph_answers_for_its_own_inputs(impl: Adapter) -> None:
 @pytest.mark.parametrize("liveness", [False, True], ids=["unchecked", "checked"])
 def test_what_later_captures_use_is_none_of_its_business(impl: Adapter, *, liveness: bool) -> None:
     """The check watches its own capture: an input of a later one dies, and the earlier graph replays."""
-    kept, passing = [impl.full(SIZE, 1.0)], [impl.full(SIZE, 5.0)]
-    first, out = add_one(impl, kept)
-    later, _ = captured(impl, lambda: passing[0] * 2.0, liveness=liveness)
-    passing.clear()
+    inputs, later_inputs = [impl.full(SIZE, 1.0)], [impl.full(SIZE, 5.0)]
+    first, out = add_one(impl, inputs)
+    later, _ = captured(impl, lambda: later_inputs[0] * 2.0, liveness=liveness)
+    later_inputs.clear()
     for value in (6.0, -2.0):
-        kept[0].fill_(value)
+        inputs[0].fill_(value)
         expect_alive(impl, first, out, value + 1, "only an input of a capture made later is dead")
     later.reset()

@@ -21,11 +21,11 @@ from suites.support.programs import POISON, SIZE
 @pytest.mark.parametrize("replays", [0, 2], ids=["never-replayed", "replayed"])
 def test_the_check_keeps_no_input(impl: Adapter, replays: int) -> None:
     """Tensor and storage are freed when the test lets them go."""
-    held = [impl.full(SIZE, 1.0)]
-    tensor, storage = weakref.ref(held[0]), weakref.ref(held[0].untyped_storage())
-    graph, out = add_one(impl, held)
+    inputs = [impl.full(SIZE, 1.0)]
+    tensor, storage = weakref.ref(inputs[0]), weakref.ref(inputs[0].untyped_storage())
+    graph, out = add_one(impl, inputs)
     replay(impl, graph, replays)
-    held.clear()
+    inputs.clear()
     gc.collect(1)
     promise = "the liveness check keeps no input alive"
     expect(tensor() is None, promise, "the tensor object is still there after its last use was dropped")
@@ -36,13 +36,13 @@ def test_the_check_keeps_no_input(impl: Adapter, replays: int) -> None:
 @requirement("liveness.keeps-nothing-alive")
 def test_a_refusal_keeps_nothing_alive(impl: Adapter) -> None:
     """A replay refused for one input does not hold on to the others."""
-    held = [impl.full(SIZE, 1.0), impl.full(SIZE, 2.0)]
+    inputs = [impl.full(SIZE, 1.0), impl.full(SIZE, 2.0)]
     out = impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[0] + held[1]))
-    storage = weakref.ref(held[1].untyped_storage())
-    held.pop(0)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0] + inputs[1]))
+    storage = weakref.ref(inputs[1].untyped_storage())
+    inputs.pop(0)
     expect_dead(impl, graph, out, "one of two inputs was deleted")
-    held.clear()
+    inputs.clear()
     gc.collect(1)
     expect(storage() is None, "a refused replay keeps no input alive", "the other input's storage is still there")
 
@@ -52,24 +52,24 @@ def test_a_dead_inputs_memory_is_given_back(impl: Adapter) -> None:
     """Deleting a checked input frees as many bytes as deleting one that no graph knows."""
     size = 30011
 
-    def freed(held: list[torch.Tensor]) -> int:
+    def freed(tensors: list[torch.Tensor]) -> int:
         gc.collect()
         impl.synchronize()
         before = impl.memory_allocated()
-        held.clear()
+        tensors.clear()
         gc.collect(1)
         return before - impl.memory_allocated()
 
-    unknown = [impl.full(size, 1.0)]
-    expected = freed(unknown)
-    known, out = [impl.full(size, 1.0)], impl.full(size, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(known[0]))
+    bystanders = [impl.full(size, 1.0)]
+    expected = freed(bystanders)
+    inputs, out = [impl.full(size, 1.0)], impl.full(size, POISON)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0]))
     replay(impl, graph)
-    seen = freed(known)
+    freed_bytes = freed(inputs)
     expect(
-        seen == expected,
+        freed_bytes == expected,
         "the memory of a deleted input is given back although a graph checks it",
-        f"{seen} bytes were freed, and {expected} for a tensor of the same size that no graph uses",
+        f"{freed_bytes} bytes were freed, and {expected} for a tensor of the same size that no graph uses",
     )
     graph.reset()
 
@@ -78,13 +78,13 @@ def test_a_dead_inputs_memory_is_given_back(impl: Adapter) -> None:
 def test_a_refused_replay_changes_nothing(impl: Adapter) -> None:
     """Outputs, pool, streams and other graphs are as they were."""
     promise = "a replay refused by the liveness check changes nothing"
-    source, held = impl.full(SIZE, 1.0), [impl.full(SIZE, 2.0)]
-    graph, out = checked(impl, lambda: source + held[0])
+    source, inputs = impl.full(SIZE, 1.0), [impl.full(SIZE, 2.0)]
+    graph, out = checked(impl, lambda: source + inputs[0])
     other, other_out = captured(impl, lambda: source * 5)
     replay(impl, graph)
     token = graph.pool()
     stream = impl.current_stream()
-    held.clear()
+    inputs.clear()
     for value in (3.0, -4.0):
         expect_raises(DEAD, graph.replay)
         expect_equal(impl, out, 3.0, promise)
@@ -103,10 +103,10 @@ def test_a_refused_replay_changes_nothing(impl: Adapter) -> None:
 @requirement("liveness.cleared-by-reset")
 @pytest.mark.parametrize("liveness", [None, False, True], ids=["default", "off", "on"])
 def test_reset_ends_the_check(impl: Adapter, *, liveness: bool | None) -> None:
-    """A dead input of the old capture is none of the new one's business."""
-    held = [impl.full(SIZE, 1.0)]
-    graph, out = add_one(impl, held)
-    held.clear()
+    """A dead input of the old capture does not concern the new one."""
+    inputs = [impl.full(SIZE, 1.0)]
+    graph, out = add_one(impl, inputs)
+    inputs.clear()
     expect_dead(impl, graph, out, "the input was deleted")
     graph.reset()
     fresh = [impl.full(SIZE, 7.0)]
@@ -134,19 +134,19 @@ def test_a_recapture_is_checked_for_its_own_inputs(impl: Adapter) -> None:
 @requirement("liveness.cleared-by-reset")
 def test_the_check_is_not_inherited(impl: Adapter) -> None:
     """A recapture without the check is not checked, although the capture before it was."""
-    held, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[0] + 1))
+    inputs, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0] + 1))
     replay(impl, graph)
     graph.reset()
-    source, passing = impl.full(SIZE, 2.0), [impl.full(SIZE, 0.0)]
+    source, later_inputs = impl.full(SIZE, 2.0), [impl.full(SIZE, 0.0)]
 
     def body() -> None:
         # Only the shape of this input is used, so that no replay reads its memory once it is dead.
-        out.copy_(torch.full_like(passing[0], 3.0) + source)
+        out.copy_(torch.full_like(later_inputs[0], 3.0) + source)
 
     capture_into(impl, graph, body)
-    passing.clear()
-    held.clear()
+    later_inputs.clear()
+    inputs.clear()
     expect_alive(impl, graph, out, 5.0, "captured again without the check")
 
 
@@ -154,21 +154,21 @@ def test_the_check_is_not_inherited(impl: Adapter) -> None:
 @pytest.mark.parametrize("instantiated", [False, True], ids=["on-first-replay", "instantiated"])
 def test_the_check_with_a_kept_graph(impl: Adapter, *, instantiated: bool) -> None:
     """keep_graph=True: replays with living inputs work, and none does with a dead one."""
-    held, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[0] + 1), keep_graph=True)
+    inputs, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0] + 1), keep_graph=True)
     if instantiated:
         graph.instantiate()
         expect_alive(impl, graph, out, 2.0, "keep_graph=True")
-    held.clear()
+    inputs.clear()
     expect_dead(impl, graph, out, "keep_graph=True, the input was deleted", times=3)
 
 
 @requirement("liveness.instantiate-unaffected", "liveness.deferred-instantiation")
 def test_instantiate_does_not_look_at_the_inputs(impl: Adapter) -> None:
     """instantiate() works with a dead input, and revives nothing."""
-    held, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[0] + 1), keep_graph=True)
-    held.clear()
+    inputs, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0] + 1), keep_graph=True)
+    inputs.clear()
     for _ in range(2):
         expect_no_raise("instantiate() works whether or not the inputs live", graph.instantiate)
         expect_dead(impl, graph, out, "keep_graph=True, instantiated after the input was deleted")

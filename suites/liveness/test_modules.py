@@ -93,19 +93,19 @@ def test_tensors_of_the_backward_pass_only_are_inputs(impl: Adapter) -> None:
     """The seed of a captured backward pass is used by no forward operator."""
     weight = impl.full(SIZE, 3.0).requires_grad_()
     source, out = impl.full(SIZE, 2.0), impl.full(SIZE, POISON)
-    held = [impl.full(SIZE, 1.0)]
+    inputs = [impl.full(SIZE, 1.0)]
 
     def body() -> None:
-        (gradient,) = torch.autograd.grad(weight * source, weight, held[0])
+        (gradient,) = torch.autograd.grad(weight * source, weight, inputs[0])
         out.copy_(gradient)
 
     with side_stream(impl) as stream:
         body()
     graph, _ = checked(impl, body, stream=stream)
     for value in (4.0, -1.5):
-        held[0].fill_(value)
+        inputs[0].fill_(value)
         expect_alive(impl, graph, out, 2 * value, "the seed of the backward pass lives")
-    held.clear()
+    inputs.clear()
     gc.collect(1)
     expect_dead(impl, graph, out, "the seed of the backward pass was deleted")
 
@@ -145,9 +145,9 @@ def test_a_living_pinned_input_raises_no_alarm(impl: Adapter) -> None:
 @requirement("liveness.pinned-inputs")
 def test_a_dead_pinned_input_is_refused(impl: Adapter) -> None:
     """A pinned tensor is deleted after the capture that copies from it."""
-    held = [impl.pinned(torch.full((SIZE,), 1.0))]
+    inputs = [impl.pinned(torch.full((SIZE,), 1.0))]
     out = impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[0], non_blocking=True))
+    graph, _ = checked(impl, lambda: out.copy_(inputs[0], non_blocking=True))
     expect_alive(impl, graph, out, 1.0, "the pinned input lives")
-    held.clear()
+    inputs.clear()
     expect_dead(impl, graph, out, "the pinned input was deleted")

@@ -78,16 +78,16 @@ def test_outputs_dropped_after_the_capture(impl: Adapter) -> None:
 @requirement("liveness.unused-tensors")
 def test_tensors_that_were_not_used(impl: Adapter) -> None:
     """Tensors made before, during and after the capture die; none of them was an input."""
-    held = [impl.full(SIZE, 4.0)]
+    inputs = [impl.full(SIZE, 4.0)]
     bystanders = [impl.full(SIZE, float(value)) for value in range(4)]
     results = [tensor * 2 for tensor in bystanders]
-    graph, out = add_one(impl, held)
+    graph, out = add_one(impl, inputs)
     expect_alive(impl, graph, out, 5.0, "tensors that the graph does not use live")
     bystanders.clear()
     results.clear()
     for _ in range(3):
-        passing = impl.full(SIZE, 9.0) + 1
-        del passing
+        temporary = impl.full(SIZE, 9.0) + 1
+        del temporary
         expect_alive(impl, graph, out, 5.0, "tensors that the graph does not use were deleted")
 
 
@@ -97,9 +97,9 @@ def test_dropped_outputs_of_a_graph_that_shares_the_pool(impl: Adapter, joined_b
     """The reader keeps the pool, and so the memory that it reads."""
     source, out = impl.full(SIZE, 1.0), impl.full(SIZE, POISON)
     pool = impl.graph_pool_handle() if joined_by == "handle" else None
-    first, held = captured(impl, lambda: [source * 2], pool=pool)
-    second, _ = checked(impl, lambda: out.copy_(held[0] + 1), pool=first.pool() if pool is None else pool)
-    held.clear()
+    first, outputs = captured(impl, lambda: [source * 2], pool=pool)
+    second, _ = checked(impl, lambda: out.copy_(outputs[0] + 1), pool=first.pool() if pool is None else pool)
+    outputs.clear()
     # A token is a hint: a graph that kept to a pool of its own does not keep the other graph's memory.
     if second.pool() != first.pool() and _refused(second):
         return
@@ -113,9 +113,9 @@ def test_dropped_outputs_of_a_graph_that_shares_the_pool(impl: Adapter, joined_b
 def test_dropped_outputs_of_a_graph_with_another_pool(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Record whether the reader is refused; the writer lives, so the memory is still reserved."""
     source, out = impl.full(SIZE, 1.0), impl.full(SIZE, POISON)
-    first, held = captured(impl, lambda: [source * 2])
-    second, _ = checked(impl, lambda: out.copy_(held[0] + 1))
-    held.clear()
+    first, outputs = captured(impl, lambda: [source * 2])
+    second, _ = checked(impl, lambda: out.copy_(outputs[0] + 1))
+    outputs.clear()
     replay(impl, first)
     observe("refused", _refused(second))
     impl.synchronize()
@@ -124,10 +124,10 @@ def test_dropped_outputs_of_a_graph_with_another_pool(impl: Adapter, observe: Ca
 @requirement("liveness.no-elements")
 def test_a_deleted_input_without_elements(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Record whether the replay is refused."""
-    held, out = [impl.full((0, 5), 1.0)], impl.full((3, 5), POISON)
+    inputs, out = [impl.full((0, 5), 1.0)], impl.full((3, 5), POISON)
     one = impl.full((3, 5), 1.0)
-    graph, _ = checked(impl, lambda: out.copy_(torch.cat([one, held[0]])))
-    held.clear()
+    graph, _ = checked(impl, lambda: out.copy_(torch.cat([one, inputs[0]])))
+    inputs.clear()
     observe("refused", _refused(graph))
     impl.synchronize()
 
@@ -149,12 +149,12 @@ def test_an_empty_capture(impl: Adapter) -> None:
 @requirement("liveness.living-inputs")
 def test_many_replays_with_the_check(impl: Adapter) -> None:
     """Fifty replays that feed each other, without a host read between them."""
-    held = [impl.full(SIZE, 1.0), impl.full(SIZE, 2.0)]
-    graph, _ = checked(impl, lambda: held[0].add_(held[1]))
-    held[0].fill_(0.0)
+    inputs = [impl.full(SIZE, 1.0), impl.full(SIZE, 2.0)]
+    graph, _ = checked(impl, lambda: inputs[0].add_(inputs[1]))
+    inputs[0].fill_(0.0)
     for _ in range(50):
         expect_no_raise(ALIVE, graph.replay)
-    expect_equal(impl, held[0], 100.0, ALIVE)
+    expect_equal(impl, inputs[0], 100.0, ALIVE)
 
 
 @requirement("liveness.off-by-default")
@@ -164,19 +164,19 @@ def test_without_the_check_replay_does_not_look(impl: Adapter, *, liveness: bool
 
     What the replay reads is left open, so no value that depends on it is looked at.
     """
-    held, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
+    inputs, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
     # Neighbours in the same block of the allocator keep the dead input's memory mapped.
     neighbours = [impl.full(SIZE, 2.0) for _ in range(4)]
     marker = impl.full(SIZE, 0.0)
 
     def body() -> None:
-        out.copy_(held[0] + 1)
+        out.copy_(inputs[0] + 1)
         marker.add_(1)
 
     graph, _ = captured(impl, body, liveness=liveness)
     expect_alive(impl, graph, out, 2.0, "no check was asked for")
     marker.fill_(0.0)
-    held.clear()
+    inputs.clear()
     for _ in range(3):
         expect_no_raise("without the liveness check, replay does not look at the inputs", graph.replay)
     expect_equal(impl, marker, 3.0, "without the liveness check, replays are launched")

@@ -13,8 +13,6 @@ from suites.liveness.programs import add_one
 from suites.support.liveness import checked, expect_alive, expect_dead
 from suites.support.programs import POISON, SIZE
 
-Held = list[torch.Tensor]
-
 
 def _saved_for_backward(impl: Adapter, tensor: torch.Tensor) -> object:
     factor = impl.full(SIZE, 1.0).requires_grad_()
@@ -35,52 +33,52 @@ KEEPERS: dict[str, Callable[[Adapter, torch.Tensor], object]] = {
 @pytest.mark.parametrize("keeper", KEEPERS)
 def test_a_kept_storage_is_alive(impl: Adapter, keeper: str) -> None:
     """The tensor that was used is deleted, its storage is not."""
-    held = [impl.full(SIZE, 4.0)]
-    graph, out = add_one(impl, held)
-    kept = KEEPERS[keeper](impl, held[0])
-    held.clear()
+    inputs = [impl.full(SIZE, 4.0)]
+    graph, out = add_one(impl, inputs)
+    owner = KEEPERS[keeper](impl, inputs[0])
+    inputs.clear()
     for _ in range(3):
         expect_alive(impl, graph, out, 5.0, f"the input's storage is kept by: {keeper}")
-    del kept
+    del owner
     expect_dead(impl, graph, out, f"the input's storage was kept by: {keeper}, and that is gone")
 
 
 @requirement("liveness.kept-storage")
-@pytest.mark.parametrize("deleted", ["view", "base"])
-def test_deleting_the_view_or_the_base(impl: Adapter, deleted: str) -> None:
+@pytest.mark.parametrize("part", ["view", "base"])
+def test_deleting_the_view_or_the_base(impl: Adapter, part: str) -> None:
     """The captured work used a view; one of view and base is enough to keep the storage."""
-    held = [impl.full((2, SIZE), 4.0)]
-    held.append(held[0][1])
+    inputs = [impl.full((2, SIZE), 4.0)]
+    inputs.append(inputs[0][1])
     out = impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[1] + 1))
-    kept = held[0] if deleted == "view" else held[1]
-    held.clear()
-    kept.fill_(6.0)
+    graph, _ = checked(impl, lambda: out.copy_(inputs[1] + 1))
+    survivor = inputs[0] if part == "view" else inputs[1]
+    inputs.clear()
+    survivor.fill_(6.0)
     for _ in range(2):
-        expect_alive(impl, graph, out, 7.0, f"the {deleted} was deleted, the other one lives")
+        expect_alive(impl, graph, out, 7.0, f"the {part} was deleted, the other one lives")
 
 
 @requirement("liveness.view-and-base")
-@pytest.mark.parametrize("used", ["view", "base"])
-def test_deleting_both_the_view_and_the_base(impl: Adapter, used: str) -> None:
+@pytest.mark.parametrize("part", ["view", "base"])
+def test_deleting_both_the_view_and_the_base(impl: Adapter, part: str) -> None:
     """One after the other goes; with the last one the storage goes."""
-    held = [impl.full((2, SIZE), 4.0)]
-    held.append(held[0][1])
+    inputs = [impl.full((2, SIZE), 4.0)]
+    inputs.append(inputs[0][1])
     out = impl.full(SIZE, POISON)
-    graph, _ = checked(impl, lambda: out.copy_(held[1] + 1 if used == "view" else held[0][0] + 1))
-    held.pop()
+    graph, _ = checked(impl, lambda: out.copy_(inputs[1] + 1 if part == "view" else inputs[0][0] + 1))
+    inputs.pop()
     expect_alive(impl, graph, out, 5.0, "the view was deleted, the base lives")
-    held.pop()
+    inputs.pop()
     expect_dead(impl, graph, out, "view and base were deleted")
 
 
 @requirement("liveness.kept-storage")
 def test_a_replaced_storage_that_is_kept_is_alive(impl: Adapter) -> None:
     """The tensor moved to another storage, but the one that the graph reads still has an owner."""
-    held = [impl.full(SIZE, 4.0)]
-    graph, out = add_one(impl, held)
-    owner = held[0].detach()
-    held[0].data = impl.full(SIZE, 50.0)
+    inputs = [impl.full(SIZE, 4.0)]
+    graph, out = add_one(impl, inputs)
+    owner = inputs[0].detach()
+    inputs[0].data = impl.full(SIZE, 50.0)
     owner.fill_(8.0)
     for _ in range(2):
         expect_alive(impl, graph, out, 9.0, "the tensor has another storage, and an alias keeps the one in use")
@@ -92,11 +90,11 @@ def test_a_replaced_storage_that_is_kept_is_alive(impl: Adapter) -> None:
 @pytest.mark.parametrize("size", [0, 1 << 20], ids=["to-nothing", "to-more"])
 def test_a_resized_storage_is_dead(impl: Adapter, size: int) -> None:
     """The storage object lives on, its memory does not."""
-    held = [impl.full(SIZE, 4.0)]
-    graph, out = add_one(impl, held)
+    inputs = [impl.full(SIZE, 4.0)]
+    graph, out = add_one(impl, inputs)
     expect_alive(impl, graph, out, 5.0, "the storage has not been touched")
     try:
-        held[0].untyped_storage().resize_(size)
+        inputs[0].untyped_storage().resize_(size)
     except RuntimeError:
         # A device may refuse to resize storages; then the input has lost nothing.
         expect_alive(impl, graph, out, 5.0, "the device refused to resize the input's storage")
@@ -119,10 +117,10 @@ REPLACEMENTS: dict[str, Callable[[Adapter, torch.Tensor], None]] = {"data": _dat
 @pytest.mark.parametrize("how", REPLACEMENTS)
 def test_a_replaced_storage_is_dead(impl: Adapter, how: str) -> None:
     """The tensor lives on with memory that the graph knows nothing of."""
-    held = [impl.full(SIZE, 4.0)]
-    graph, out = add_one(impl, held)
+    inputs = [impl.full(SIZE, 4.0)]
+    graph, out = add_one(impl, inputs)
     expect_alive(impl, graph, out, 5.0, "the storage has not been replaced")
-    REPLACEMENTS[how](impl, held[0])
+    REPLACEMENTS[how](impl, inputs[0])
     expect_dead(impl, graph, out, f"the input was given other memory ({how})")
 
 
@@ -147,10 +145,10 @@ REFILLS: dict[str, Callable[[Adapter, torch.Tensor, float], object]] = {
 @pytest.mark.parametrize("how", REFILLS)
 def test_refilled_inputs_are_alive(impl: Adapter, how: str) -> None:
     """New values in the same memory are what replays are for."""
-    held = [impl.full(SIZE, 4.0)]
-    graph, out = add_one(impl, held)
+    inputs = [impl.full(SIZE, 4.0)]
+    graph, out = add_one(impl, inputs)
     for value in (7.0, -3.0, 0.5):
-        REFILLS[how](impl, held[0], value)
+        REFILLS[how](impl, inputs[0], value)
         expect_alive(impl, graph, out, value + 1, f"the input was refilled ({how})")
 
 
@@ -158,13 +156,13 @@ def test_refilled_inputs_are_alive(impl: Adapter, how: str) -> None:
 @pytest.mark.parametrize("how", ["shrunk", "unsqueezed", "requires-grad"])
 def test_inputs_with_other_metadata_are_alive(impl: Adapter, how: str) -> None:
     """The shape changes in place; memory and values do not."""
-    held = [impl.full(SIZE, 4.0)]
-    graph, out = add_one(impl, held)
+    inputs = [impl.full(SIZE, 4.0)]
+    graph, out = add_one(impl, inputs)
     if how == "shrunk":
-        held[0].resize_(5)
+        inputs[0].resize_(5)
     elif how == "unsqueezed":
-        held[0].unsqueeze_(0)
+        inputs[0].unsqueeze_(0)
     else:
-        held[0].requires_grad_()
+        inputs[0].requires_grad_()
     for _ in range(2):
         expect_alive(impl, graph, out, 5.0, f"the input's metadata changed in place ({how})")

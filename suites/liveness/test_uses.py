@@ -55,9 +55,9 @@ def test_living_inputs_raise_no_alarm(impl: Adapter, use: str) -> None:
     """Replays with every input alive compute right results, while other tensors come and go."""
     program = USES[use]
     one, out = impl.full(SIZE, 1.0), impl.full(SIZE, POISON)
-    held = [program.prepare(impl)]
-    graph, _ = checked(impl, lambda: program.body(one, out, held))
+    inputs = [program.prepare(impl)]
+    graph, _ = checked(impl, lambda: program.body(one, out, inputs))
     for _ in range(3):
-        passing = [impl.full(SIZE, 8.0) for _ in range(3)]
+        temporaries = [impl.full(SIZE, 8.0) for _ in range(3)]
         expect_alive(impl, graph, out, program.expected, f"used as {use}")
-        del passing
+        del temporaries

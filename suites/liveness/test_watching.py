@@ -45,10 +45,10 @@ def checked_capture(impl: Adapter, way: str, source: torch.Tensor) -> None:
 def test_own_mode_ends_where_the_program_ends_it(impl: Adapter, way: str) -> None:
     """A mode around a checked capture sees the operators inside its block and none behind it."""
     source = impl.full(SIZE, 1.0)
-    seen = OperatorCount()
-    with seen:
+    counter = OperatorCount()
+    with counter:
         checked_capture(impl, way, source)
-    inside = seen.operators
+    inside = counter.operators
     source.mul_(2)
     promise = "a dispatch mode that the program put on around a checked capture ends where the program ends it"
-    expect(seen.operators == inside, promise, "it still sees operators, so another was left on top of it")
+    expect(counter.operators == inside, promise, "it still sees operators, so another was left on top of it")

@@ -92,7 +92,7 @@ def test_capture_survives_second_begin(impl: Adapter, where: str) -> None:
 
 @requirement("misuse.begin-on-capturing-stream")
 def test_begin_on_capturing_stream(impl: Adapter) -> None:
-    """A stream serves one capture at a time; the one underway ends and replays whole."""
+    """A stream serves one capture at a time; the one under way ends and replays whole."""
     # One test for both: where this call ends the process it should do so once.
     first, second, program = impl.new_graph(), impl.new_graph(), Affine(impl)
     promise = "a capture goes on after another graph's capture_begin on its stream was refused"

@@ -12,16 +12,16 @@ from suites.support.captures import capture_into, captured, replay
 def test_pool_given_at_construction_is_used_again(impl: Adapter) -> None:
     """Each capture of a graph made with a token reports that token, also after reset()."""
     source = impl.full(37, 1.0)
-    holder, kept = captured(impl, lambda: source * 3)
+    holder, holder_out = captured(impl, lambda: source * 3)
     token = holder.pool()
     graph = impl.new_graph(pool=token)
     for turn in range(3):
         out = capture_into(impl, graph, lambda: source + 1)
-        seen = graph.pool()
-        expect(seen == token, "a pool given at construction holds for every capture", f"capture {turn + 1}: another")
+        pool = graph.pool()
+        expect(pool == token, "a pool given at construction holds for every capture", f"capture {turn + 1}: another")
         source.fill_(turn + 5.0)
         replay(impl, graph)
         expect_equal(impl, out, turn + 6.0, "a graph made with a pool does its work in every capture")
         graph.reset()
     replay(impl, holder)
-    expect_equal(impl, kept, 21.0, "the graph that the pool came from does its work afterwards")
+    expect_equal(impl, holder_out, 21.0, "the graph that the pool came from does its work afterwards")

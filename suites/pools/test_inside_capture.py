@@ -115,9 +115,9 @@ def test_whether_freed_memory_is_used_again(impl: Adapter, observe: Callable[[st
     source = impl.full(SIZE, 1.0)
 
     def body() -> tuple[bool, torch.Tensor]:
-        freed = source + 1
-        address = freed.data_ptr()
-        del freed
+        temporary = source + 1
+        address = temporary.data_ptr()
+        del temporary
         out = source + 2
         return out.data_ptr() == address, out
 

@@ -25,9 +25,9 @@ def check_apart(impl: Adapter, graphs: list[tuple[Any, torch.Tensor, torch.Tenso
         graphs: graph, its source, and its output, which is the source plus its place in the list plus two.
         promise: what the document says.
     """
-    held = [POISON - place for place in range(len(graphs))]
+    contents = [POISON - place for place in range(len(graphs))]
     for place, (_, _, out) in enumerate(graphs):
-        out.fill_(held[place])
+        out.fill_(contents[place])
     orders = (range(len(graphs)), reversed(range(len(graphs))), range(1, len(graphs)))
     for number, order in enumerate(orders):
         for place in order:
@@ -35,9 +35,9 @@ def check_apart(impl: Adapter, graphs: list[tuple[Any, torch.Tensor, torch.Tenso
             value = 1000.0 * (number + 1) + 10 * place
             source.fill_(value)
             replay(impl, graph)
-            held[place] = value + place + 2
-            for other, (_, _, kept) in enumerate(graphs):
-                expect_equal(impl, kept, held[other], promise)
+            contents[place] = value + place + 2
+            for other, (_, _, neighbour) in enumerate(graphs):
+                expect_equal(impl, neighbour, contents[other], promise)
 
 
 @requirement("pools.private-outputs")
@@ -107,13 +107,13 @@ def test_graphs_of_different_handles_stay_apart(impl: Adapter) -> None:
 
 
 @requirement("pools.eager-memory-separate")
-@pytest.mark.parametrize("dropped", ["intermediates", "outputs"])
-def test_eager_memory_never_comes_from_a_graphs_pool(impl: Adapter, dropped: str) -> None:
+@pytest.mark.parametrize("part", ["intermediates", "outputs"])
+def test_eager_memory_never_comes_from_a_graphs_pool(impl: Adapter, part: str) -> None:
     """Tensors made after the capture are not hit by replays, and do not hit the graph."""
     source = impl.full(SIZE, 1.0)
     result = impl.full(SIZE, POISON)
     graph, out = captured(impl, lambda: result.copy_(chain(source, 8)) + 1)
-    if dropped == "outputs":
+    if part == "outputs":
         del out
     promise = "memory allocated outside captures never comes from a live graph's pool"
     for value in (2.0, -30.0, 7.5):
@@ -165,8 +165,8 @@ def test_temporaries_of_one_handle_spare_outputs_of_another(impl: Adapter) -> No
     source = impl.full(SIZE, 1.0)
 
     def temporaries() -> torch.Tensor:
-        made = [source + step for step in range(6)]
-        return torch.stack(made).sum(0)
+        summands = [source + step for step in range(6)]
+        return torch.stack(summands).sum(0)
 
     left, total = captured(impl, temporaries, pool=impl.graph_pool_handle())
     right, outputs = captured(impl, lambda: [source * step for step in range(6)], pool=impl.graph_pool_handle())

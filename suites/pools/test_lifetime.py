@@ -18,9 +18,9 @@ from suites.support.streams import side_stream
 
 @requirement("pools.lives-while-used")
 @pytest.mark.parametrize("end", ["reset", "delete"])
-@pytest.mark.parametrize("gone", ["first", "second"])
-def test_the_remaining_graph_of_a_pool_replays_right(impl: Adapter, end: str, gone: str) -> None:
-    """One graph of the pool goes, the memory is fought over, the other still computes."""
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_the_remaining_graph_of_a_pool_replays_right(impl: Adapter, end: str, which: str) -> None:
+    """One graph of the pool goes, other work competes for its memory, the other still computes."""
     source = impl.full(1031, 1.0)
     result = impl.full(1031, POISON)
     pool = impl.graph_pool_handle()
@@ -29,10 +29,10 @@ def test_the_remaining_graph_of_a_pool_replays_right(impl: Adapter, end: str, go
         with impl.capture(graph, pool=pool):
             result.copy_(chain(source, steps))
         replay(impl, graph)
-    leaving = graphs.pop(0 if gone == "first" else 1)
+    leaver = graphs.pop(0 if which == "first" else 1)
     if end == "reset":
-        leaving.reset()
-    del leaving, graph
+        leaver.reset()
+    del leaver, graph
     settle(impl)
     eager = churn(impl, POISON, (1031, 1031, 37))
     for value in (2.0, -11.0, 0.5):
@@ -40,7 +40,10 @@ def test_the_remaining_graph_of_a_pool_replays_right(impl: Adapter, end: str, go
         result.fill_(POISON)
         replay(impl, graphs[0])
         expect_equal(
-            impl, result, value + (4 if gone == "first" else 7), f"a graph replays right after the {gone} graph is gone"
+            impl,
+            result,
+            value + (4 if which == "first" else 7),
+            f"a graph replays right after the {which} graph is gone",
         )
         for tensor in eager:
             expect_equal(impl, tensor, POISON, "the pool's memory is not given away while a graph uses it")
@@ -94,36 +97,36 @@ def test_a_graph_gives_its_pool_up_only_once(impl: Adapter, again: str) -> None:
 def test_a_token_is_good_while_its_pool_is_used(impl: Adapter, end: str) -> None:
     """A third graph joins by the first graph's token after the first is gone."""
     source = impl.full(SIZE, 1.0)
-    first, dropped = capture_chain(impl, source, 3)
+    first, first_out = capture_chain(impl, source, 3)
     token = first.pool()
-    second, kept = capture_chain(impl, source, 6, pool=token)
+    second, second_out = capture_chain(impl, source, 6, pool=token)
     if end == "reset":
         first.reset()
-    del first, dropped
+    del first, first_out
     gc.collect()
     third, out = expect_no_raise(
         "a token is good for captures while any graph uses its pool", lambda: capture_chain(impl, source, 4, pool=token)
     )
     for value in (9.0, -4.0, 0.5):
         source.fill_(value)
-        kept.fill_(POISON)
+        second_out.fill_(POISON)
         out.fill_(POISON)
         replay(impl, second)
         replay(impl, third)
-        expect_equal(impl, kept, value + 6, "the graph that stayed in the pool replays right")
+        expect_equal(impl, second_out, value + 6, "the graph that stayed in the pool replays right")
         expect_equal(impl, out, value + 4, "the graph that joined later replays right")
 
 
 @requirement("pools.handle-after-last-user")
-@pytest.mark.parametrize("kept", [False, True], ids=["nothing-kept", "output-kept"])
-def test_a_handle_whose_last_graph_is_gone(impl: Adapter, *, kept: bool) -> None:
+@pytest.mark.parametrize("keep", [False, True], ids=["nothing-kept", "output-kept"])
+def test_a_handle_whose_last_graph_is_gone(impl: Adapter, *, keep: bool) -> None:
     """The capture works and is right, or it is refused and the stream goes on."""
     source = impl.full(SIZE, 1.0)
     handle = impl.graph_pool_handle()
     first, old = capture_chain(impl, source, 2, pool=handle)
     replay(impl, first)
     first.reset()
-    if not kept:
+    if not keep:
         del old
     graph = impl.new_graph()
     stream = impl.new_stream()
@@ -142,7 +145,7 @@ def test_a_handle_whose_last_graph_is_gone(impl: Adapter, *, kept: bool) -> None
         out.fill_(POISON)
         replay(impl, graph)
         expect_equal(impl, out, value + 5, "a capture with a handle used before replays right")
-    if kept:
+    if keep:
         expect_equal(impl, old, 3.0, "a tensor that outlived the pool's graphs is left alone by a new one")
 
 
@@ -151,37 +154,37 @@ def test_a_handle_whose_last_graph_is_gone(impl: Adapter, *, kept: bool) -> None
 def test_recapture_into_another_pool(impl: Adapter, target: str) -> None:
     """reset(), then a capture into a different pool; the graphs of both pools are right."""
     source = impl.full(SIZE, 1.0)
-    stayed, kept = capture_chain(impl, source, 3)
-    owner, owned = capture_chain(impl, source, 2)
-    moved = impl.new_graph()
-    capture_into(impl, moved, lambda: chain(source, 6), pool=stayed.pool())
-    moved.reset()
+    neighbour, neighbour_out = capture_chain(impl, source, 3)
+    owner, owner_out = capture_chain(impl, source, 2)
+    mover = impl.new_graph()
+    capture_into(impl, mover, lambda: chain(source, 6), pool=neighbour.pool())
+    mover.reset()
     new_pool = impl.graph_pool_handle() if target == "handle" else owner.pool()
-    out = capture_into(impl, moved, lambda: chain(source, 8), pool=new_pool)
-    expect(moved.pool() != stayed.pool(), "a recapture uses the pool that it was given", "it names the old pool")
+    out = capture_into(impl, mover, lambda: chain(source, 8), pool=new_pool)
+    expect(mover.pool() != neighbour.pool(), "a recapture uses the pool that it was given", "it names the old pool")
     for value in (5.0, -6.0, 0.25):
         source.fill_(value)
-        for tensor in (kept, owned, out):
+        for tensor in (neighbour_out, owner_out, out):
             tensor.fill_(POISON)
-        for graph in (stayed, owner, moved):
+        for graph in (neighbour, owner, mover):
             replay(impl, graph)
-        expect_equal(impl, kept, value + 3, "the graph in the old pool replays right")
-        expect_equal(impl, owned, value + 2, "the graph that was in the new pool before replays right")
+        expect_equal(impl, neighbour_out, value + 3, "the graph in the old pool replays right")
+        expect_equal(impl, owner_out, value + 2, "the graph that was in the new pool before replays right")
         expect_equal(impl, out, value + 8, "the graph captured again replays right")
 
 
 @requirement("pools.tensors-outlive-graph")
 @pytest.mark.parametrize("end", ["reset", "delete"])
 def test_tensors_keep_their_values_after_the_graph(impl: Adapter, end: str) -> None:
-    """Outputs are readable after the graph, while memory is taken and captured anew around them."""
+    """Outputs are readable after the graph, while new memory is taken and captured around them."""
     source = impl.full(1031, 4.0)
     graph, outs = captured(impl, lambda: [chain(source, steps) for steps in (2, 5, 3)])
     replay(impl, graph)
     if end == "reset":
         graph.reset()
     del graph
-    dropped = outs.pop(1)
-    del dropped
+    middle = outs.pop(1)
+    del middle
     settle(impl)
     eager = churn(impl, POISON, (1031, 1031, 37))
     other, _ = capture_chain(impl, source, 9)

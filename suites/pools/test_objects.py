@@ -1,4 +1,4 @@
-"""The forms that a pool has beside an opaque token: lists of tokens, pool objects, pairs of integers."""
+"""The forms that a pool has besides an opaque token: lists of tokens, pool objects, pairs of integers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _expect_replays(impl: Adapter, graph: Any, source: Any, out: Any, steps: int
 def test_list_of_pools(impl: Adapter, origin: str) -> None:
     """pools() lists the pool that pool() names, wherever it came from, and captures accept what is listed."""
     source = impl.full(SIZE, 1.0)
-    holder, held = capture_chain(impl, source, 5)
-    given = {"own": lambda: None, "handle": impl.graph_pool_handle, "graph": holder.pool}[origin]()
-    graph, out = capture_chain(impl, source, 3, pool=given)
+    holder, holder_out = capture_chain(impl, source, 5)
+    pool = {"own": lambda: None, "handle": impl.graph_pool_handle, "graph": holder.pool}[origin]()
+    graph, out = capture_chain(impl, source, 3, pool=pool)
     tokens = expect_no_raise("pools() gives the tokens of the graph's pools", graph.pools)
     expect(isinstance(tokens, list), "pools() gives a list", f"{tokens!r}")
     expect(graph.pool() in tokens, "the graph's pool is among its pools", f"{tokens!r} without {graph.pool()!r}")
@@ -43,7 +43,7 @@ def test_list_of_pools(impl: Adapter, origin: str) -> None:
         )
         _expect_replays(impl, later, source, last, steps, "a graph in a listed pool replays its work")
     _expect_replays(impl, graph, source, out, 3, "asking for the pools changes nothing")
-    _expect_replays(impl, holder, source, held, 5, "asking for the pools changes nothing of other graphs")
+    _expect_replays(impl, holder, source, holder_out, 5, "asking for the pools changes nothing of other graphs")
 
 
 @requirement("pools.list")
@@ -88,13 +88,13 @@ def test_pool_object(impl: Adapter, how: str) -> None:
     """A MemPool is taken as a pool, by several captures, and names the same pool each time."""
     source = impl.full(SIZE, 1.0)
     pool = impl.new_mem_pool()
-    made = [
+    captures = [
         expect_no_raise("a capture takes a MemPool", partial(capture_chain, impl, source, steps, how, pool=pool))
         for steps in (2, 3)
     ]
     for value in (2.0, -7.0, 40.0):
         source.fill_(value)
-        for steps, (graph, out) in enumerate(made, 2):
+        for steps, (graph, out) in enumerate(captures, 2):
             out.fill_(POISON)
             replay(impl, graph)
             expect_equal(impl, out, value + steps, "graphs in a MemPool replay their work in order")

@@ -26,25 +26,25 @@ NO_TOKENS: dict[str, Callable[[Adapter], Any]] = {
 REFUSALS = (TypeError, ValueError, RuntimeError)
 
 
-def begin_with(impl: Adapter, pool: Any, made: list[Any]) -> None:
-    """Begin a capture with `pool` on the current stream, the way the dialect takes pools; `made` gets the graph.
+def begin_with(impl: Adapter, pool: Any, graphs: list[Any]) -> None:
+    """Begin a capture with `pool` on the current stream, the way the dialect takes pools; `graphs` gets the graph.
 
-    The graph outlives a refusal in `made`: its destruction must not tidy up behind the refused call.
+    The graph outlives a refusal in `graphs`: its destruction must not tidy up behind the refused call.
     """
-    made.append(impl.new_graph(pool=pool) if impl.dialect == "accelerator" else impl.new_graph())
-    impl.capture_begin(made[-1], pool=pool)
+    graphs.append(impl.new_graph(pool=pool) if impl.dialect == "accelerator" else impl.new_graph())
+    impl.capture_begin(graphs[-1], pool=pool)
 
 
 @requirement("pools.positional-argument")
 def test_capture_begin_takes_the_pool_by_position(impl: Adapter) -> None:
     """capture_begin(token) captures into the token's pool."""
     source = impl.full(SIZE, 1.0)
-    first, kept = capture_chain(impl, source, 2)
+    first, first_out = capture_chain(impl, source, 2)
     second = impl.new_graph()
     with side_stream(impl):
         second.capture_begin(first.pool())
         try:
-            out = kept * 2
+            out = first_out * 2
         finally:
             second.capture_end()
     for value in (3.0, -8.0, 0.5):
@@ -59,7 +59,7 @@ def test_capture_begin_takes_the_pool_by_position(impl: Adapter) -> None:
 def test_pool_none_means_a_pool_of_its_own(impl: Adapter) -> None:
     """An explicit None is accepted and does not share with the graph captured before."""
     source = impl.full(SIZE, 1.0)
-    first, kept = capture_chain(impl, source, 2)
+    first, first_out = capture_chain(impl, source, 2)
     with side_stream(impl):
         if impl.dialect == "accelerator":
             second = impl.graph_class(pool=None)
@@ -73,10 +73,10 @@ def test_pool_none_means_a_pool_of_its_own(impl: Adapter) -> None:
             second.capture_end()
     expect(first.pool() != second.pool(), "pool=None gives the capture a pool of its own", "both graphs name one pool")
     source.fill_(10.0)
-    kept.fill_(POISON)
+    first_out.fill_(POISON)
     replay(impl, second, 2)
     expect_equal(impl, out, 15.0, "a graph captured with pool=None replays right")
-    expect_equal(impl, kept, POISON, "a graph captured with pool=None leaves the other graph's output alone")
+    expect_equal(impl, first_out, POISON, "a graph captured with pool=None leaves the other graph's output alone")
 
 
 @requirement("pools.constructor-keyword")
@@ -110,13 +110,13 @@ def test_constructor_refuses_a_positional_pool(impl: Adapter) -> None:
 def test_what_is_no_token_is_refused(impl: Adapter, kind: str) -> None:
     """A capture with something that is no pool token does not begin."""
     wrong = NO_TOKENS[kind](impl)
-    made: list[Any] = []
+    graphs: list[Any] = []
     with side_stream(impl):
         try:
-            expect_raises(f"a capture refuses a {kind} as its pool", lambda: begin_with(impl, wrong, made), REFUSALS)
+            expect_raises(f"a capture refuses a {kind} as its pool", lambda: begin_with(impl, wrong, graphs), REFUSALS)
         finally:
             if impl.is_current_stream_capturing():
-                impl.abort_capture(made[-1])
+                impl.abort_capture(graphs[-1])
 
 
 @requirement("pools.wrong-type-harmless")
@@ -125,16 +125,16 @@ def test_a_refused_pool_leaves_the_stream_usable(impl: Adapter, kind: str) -> No
     """After a refused pool argument the same stream captures as if nothing had happened."""
     wrong = NO_TOKENS[kind](impl)
     source = impl.full(SIZE, 1.0)
-    made: list[Any] = []
+    graphs: list[Any] = []
     with side_stream(impl):
         try:
-            begin_with(impl, wrong, made)
+            begin_with(impl, wrong, graphs)
         except REFUSALS:
             capturing = impl.is_current_stream_capturing()
         else:
             capturing = False  # not refused, which another test is about
         if impl.is_current_stream_capturing():
-            impl.abort_capture(made[-1])
+            impl.abort_capture(graphs[-1])
         expect(
             not capturing,
             "a capture refused for its pool has not begun",

@@ -114,7 +114,7 @@ def test_forward_and_backward_share_a_pool(impl: Adapter) -> None:
     def backward() -> torch.Tensor:
         return torch.autograd.grad(out, weight, seed)[0]
 
-    # Backward work runs on the stream of its forward work, hence one stream for both captures.
+    # Backward work runs on the stream of its forward work, so one stream serves both captures.
     first, out = captured(impl, forward, pool=pool, stream=stream)
     second, gradient = captured(impl, backward, pool=pool, stream=stream)
     for value in (4.0, -2.0, 0.5):
@@ -131,30 +131,30 @@ def test_forward_and_backward_share_a_pool(impl: Adapter) -> None:
 def test_later_captures_leave_live_outputs_alone(impl: Adapter) -> None:
     """An output in use is safe from the captures that follow in its pool, and from their replays."""
     source = impl.full(SIZE, 1.0)
-    first, kept = capture_chain(impl, source, 4)
+    first, first_out = capture_chain(impl, source, 4)
     replay(impl, first)
-    expect_equal(impl, kept, 5.0, "the first graph computes its result")
+    expect_equal(impl, first_out, 5.0, "the first graph computes its result")
     later = []
     for steps in (1, 5, 2, 8):
         later.append(capture_chain(impl, source, steps, pool=first.pool()))
-        expect_equal(impl, kept, 5.0, "a later capture into the pool leaves a live output alone")
+        expect_equal(impl, first_out, 5.0, "a later capture into the pool leaves a live output alone")
     source.fill_(50.0)
     for graph, _ in later:
         replay(impl, graph, 2)
-        expect_equal(impl, kept, 5.0, "replays of a later graph of the pool leave a live output alone")
+        expect_equal(impl, first_out, 5.0, "replays of a later graph of the pool leave a live output alone")
 
 
 @requirement("pools.live-outputs-kept")
 def test_a_view_keeps_an_output_from_later_captures(impl: Adapter) -> None:
     """A view counts as a use of the output: its memory is not given to the next capture."""
     source = impl.full(SIZE, 1.0)
-    first, kept = captured(impl, lambda: chain(source, 4)[5:], pool=None)
+    first, view = captured(impl, lambda: chain(source, 4)[5:], pool=None)
     replay(impl, first)
     second, out = capture_chain(impl, source, 6, pool=first.pool())
     source.fill_(50.0)
     replay(impl, second, 2)
     expect_equal(impl, out, 56.0, "the later graph computes its result")
-    expect_equal(impl, kept, 5.0, "a view of an output keeps the output's memory from later graphs of the pool")
+    expect_equal(impl, view, 5.0, "a view of an output keeps the output's memory from later graphs of the pool")
 
 
 @requirement("pools.dropped-outputs")
@@ -163,8 +163,8 @@ def test_outputs_dropped_between_captures(impl: Adapter) -> None:
     source = impl.full(SIZE, 1.0)
     result = impl.full(SIZE, POISON)
     pool = impl.graph_pool_handle()
-    first, dropped = captured(impl, lambda: result.copy_(chain(source, 3)) + 1, pool=pool)
-    del dropped
+    first, first_out = captured(impl, lambda: result.copy_(chain(source, 3)) + 1, pool=pool)
+    del first_out
     second, out = capture_chain(impl, source, 7, pool=pool)
     for value in (3.0, -6.0, 12.5):
         source.fill_(value)

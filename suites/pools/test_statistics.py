@@ -31,7 +31,7 @@ def check_returns(impl: Adapter, work: Callable[[], None], promise: str) -> None
         work()
         after = usage_since(impl, before)
         expect(after[0] == before[0], promise, f"allocated bytes {before[0]} before, {after[0]} after")
-        # The first round may have left reserved memory that later rounds can give back, hence no equality.
+        # The first round may have left reserved memory that later rounds can give back, so equality is not asked.
         expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} before, {after[1]} after")
 
 
@@ -90,8 +90,8 @@ def test_memory_returns_after_an_error_in_the_captured_code(impl: Adapter) -> No
         """What the captured code raises."""
 
     def body() -> None:
-        kept = chain(source, 4)
-        raise Unfinished(str(kept.shape))
+        result = chain(source, 4)
+        raise Unfinished(str(result.shape))
 
     def work() -> None:
         graph = impl.new_graph()
@@ -110,11 +110,11 @@ def test_memory_does_not_grow_over_many_graphs(impl: Adapter, how: str) -> None:
     graph = impl.new_graph()
 
     def once() -> None:
-        used = graph if how == "one-graph-again" else impl.new_graph()
-        out = capture_into(impl, used, lambda: chain(source, 3))
-        replay(impl, used)
+        target = graph if how == "one-graph-again" else impl.new_graph()
+        out = capture_into(impl, target, lambda: chain(source, 3))
+        replay(impl, target)
         del out
-        used.reset()
+        target.reset()
 
     once()
     before = usage(impl)
@@ -133,7 +133,7 @@ def test_a_pool_does_not_grow_over_graphs_of_two_kinds(impl: Adapter) -> None:
     # One for all captures: memory that was freed on another stream need not be used again.
     stream = impl.new_stream()
     pool = impl.graph_pool_handle()
-    keeper, kept = capture_chain(impl, source, 1, pool=pool)
+    keeper, keeper_out = capture_chain(impl, source, 1, pool=pool)
 
     def two_graphs() -> None:
         for body in (lambda: (source + 1, source + 2), lambda: whole + 3):
@@ -152,7 +152,7 @@ def test_a_pool_does_not_grow_over_graphs_of_two_kinds(impl: Adapter) -> None:
     expect(after[0] == before[0], promise, f"allocated bytes {before[0]} after two graphs, {after[0]} after 42")
     expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} after two graphs, {after[1]} after 42")
     replay(impl, keeper)
-    expect_equal(impl, kept, 2.0, "the graph that keeps the pool alive replays as before")
+    expect_equal(impl, keeper_out, 2.0, "the graph that keeps the pool alive replays as before")
 
 
 @requirement("pools.replay-allocates-nothing")
@@ -192,11 +192,11 @@ def test_an_output_that_outlives_its_graph_is_counted(impl: Adapter, output: str
     replay(impl, graph)
     graph.reset()
     settle(impl)
-    held, size = impl.memory_allocated(), out.nbytes
+    current, size = impl.memory_allocated(), out.nbytes
     expect(
-        held >= before[0] + size,
+        current >= before[0] + size,
         "an output that outlives its graph counts as allocated",
-        f"allocated bytes grew by {held - before[0]} with an output of {size} bytes alive",
+        f"allocated bytes grew by {current - before[0]} with an output of {size} bytes alive",
     )
     del out, graph  # the object itself may own a few bytes, for its random state
     after = usage_since(impl, before)

@@ -15,14 +15,14 @@ from suites.support.programs import POISON, SIZE
 @requirement("pools.not-reused-across-streams")
 @pytest.mark.parametrize("first", ["fork-frees", "origin-frees"])
 def test_what_one_stream_frees_is_not_another_ones(impl: Adapter, first: str) -> None:
-    """Temporaries of two streams that nothing orders, one after the other on the host, spoil nobody's results."""
+    """Temporaries of two streams that nothing orders, one after the other on the host, spoil no results."""
     x, fork = impl.full(SIZE, 1.0), impl.new_stream()
 
     def chain(factor: float) -> torch.Tensor:
-        made = x * factor
+        result = x * factor
         for step in range(4):
-            made = made + step  # what it was before is free for the same stream, as soon as the name is bound anew
-        return made
+            result = result + step  # what it was before is free for the same stream, as soon as the name is bound again
+        return result
 
     def body() -> tuple[torch.Tensor, torch.Tensor]:
         main = impl.current_stream()

@@ -65,10 +65,10 @@ def test_template_orders_work_of_one_stream(impl: Adapter) -> None:
     graph, _ = captured(impl, body, keep_graph=True)
     template = Template(impl, graph)
     numbers = sorted(int(node) for node in template.nodes())
-    ordered = template.ordered_pairs()
-    loose = [pair for pair in itertools.combinations(numbers, 2) if pair not in ordered and pair[::-1] not in ordered]
+    order = template.ordered_pairs()
+    loose = [pair for pair in itertools.combinations(numbers, 2) if pair not in order and pair[::-1] not in order]
     expect(
-        not loose and not any((number, number) in ordered for number in numbers),
+        not loose and not any((number, number) in order for number in numbers),
         "operations of one stream depend on each other in the order in which they were captured",
         f"{len(loose)} pairs of nodes without an order (or a cycle) among {len(numbers)} nodes",
     )

@@ -18,7 +18,7 @@ FLAG = -7.0  # what the flag holds before each replay
 
 
 class Scene:
-    """A graph that adds one to `x`, beside a `flag` and a `source` that only edits of the template reach."""
+    """A graph that adds one to `x`, and a `flag` and a `source` that only edits of the template reach."""
 
     def __init__(self, impl: Adapter) -> None:
         self.impl = impl
@@ -42,13 +42,13 @@ class Scene:
         self.source.copy_(self.impl.tensor(source))
         self.flag.fill_(FLAG)
         (run or self.graph.replay)()
-        x, flag = edit.result(Held(before, source))
+        x, flag = edit.result(Contents(before, source))
         expect_equal(self.impl, self.x, x, f"{promise} (the tensor that the captured work adds one to)")
         expect_equal(self.impl, self.flag, flag, f"{promise} (the tensor that only edits write)")
 
 
 @dataclass(frozen=True)
-class Held:
+class Contents:
     """What the tensors of a scene hold before a replay."""
 
     x: torch.Tensor
@@ -62,12 +62,12 @@ class Edit:
     Attributes:
         name: for test ids.
         apply: makes the change.
-        result: what `x` and `flag` hold after a replay, from what was held before it.
+        result: what `x` and `flag` hold after a replay, from what they held before it.
     """
 
     name: str
     apply: Callable[[Scene], None]
-    result: Callable[[Held], tuple[torch.Tensor, torch.Tensor]]
+    result: Callable[[Contents], tuple[torch.Tensor, torch.Tensor]]
 
 
 def _flag(value: float = FLAG) -> torch.Tensor:
@@ -111,17 +111,17 @@ def _replace_all(scene: Scene) -> None:
 
 
 #: No edit at all: the captured work as it was.
-UNEDITED = Edit("unedited", lambda _: None, lambda held: (held.x + 1, _flag()))
+UNEDITED = Edit("unedited", lambda _: None, lambda before: (before.x + 1, _flag()))
 
 EDITS = (
-    Edit("memset-added", _memset_flag, lambda held: (held.x + 1, _flag(3.0))),
+    Edit("memset-added", _memset_flag, lambda before: (before.x + 1, _flag(3.0))),
     Edit("memset-after-captured-work", _memset_x, lambda _: (torch.full((SIZE,), 5.0), _flag())),
     Edit("memset-before-captured-work", _memset_x_first, lambda _: (torch.full((SIZE,), 6.0), _flag())),
-    Edit("memcpy-added", _copy_source, lambda held: (held.x + 1, held.source)),
-    Edit("memcpy-of-captured-result", _copy_x, lambda held: (held.x + 1, held.x + 1)),
-    Edit("captured-work-removed", _remove_all, lambda held: (held.x, _flag())),
-    Edit("captured-work-replaced", _replace_all, lambda held: (held.source, _flag())),
+    Edit("memcpy-added", _copy_source, lambda before: (before.x + 1, before.source)),
+    Edit("memcpy-of-captured-result", _copy_x, lambda before: (before.x + 1, before.x + 1)),
+    Edit("captured-work-removed", _remove_all, lambda before: (before.x, _flag())),
+    Edit("captured-work-replaced", _replace_all, lambda before: (before.source, _flag())),
 )
 
-#: One edit that adds behind the captured work, one that adds beside it and one that removes it.
+#: One edit that adds behind the captured work, one that adds next to it and one that removes it.
 FEW_EDITS = (EDITS[0], EDITS[3], EDITS[5])

@@ -66,14 +66,14 @@ def test_old_executable_is_destroyed(impl: Adapter, replays: int) -> None:
     """What only the old executable keeps alive goes with it, at once for each instantiate()."""
     graph, _ = captured(impl, Counter(impl).body, keep_graph=True)
     for turn in range(3):
-        kept = Kept(impl, impl.raw_graph(graph))
+        witness = Kept(impl, impl.raw_graph(graph))
         graph.instantiate()
         impl.raw_exec(graph)
         replay(impl, graph, replays)
-        kept.release(impl.raw_graph(graph))
-        kept.expect_alive(f"the executable that instantiate() number {2 * turn + 1} made stays until the next")
+        witness.release(impl.raw_graph(graph))
+        witness.expect_alive(f"the executable that instantiate() number {2 * turn + 1} made stays until the next")
         graph.instantiate()
-        kept.expect_destroyed("instantiate() destroys the executable whose handle was read before")
+        witness.expect_destroyed("instantiate() destroys the executable whose handle was read before")
 
 
 @requirement("reinstantiation.many-times")
@@ -151,13 +151,13 @@ def test_replays_under_way_are_finished(impl: Adapter) -> None:
 
 @requirement("reinstantiation.failure-is-recoverable")
 def test_failed_instantiate_can_be_repeated(impl: Adapter) -> None:
-    """A template that cannot be instantiated is a RuntimeError; once mended, it instantiates and replays again."""
+    """A template that cannot be instantiated is a RuntimeError; once repaired, it instantiates and replays again."""
     scene = Scene(impl)
     scene.graph.instantiate()
     template = scene.template()
     captured_node = template.leaves()[0]
     node = template.add_memset(scene.flag, 3.0, after=[captured_node])
-    # A runtime may refuse the edge that closes a circle; then there is nothing to mend.
+    # A runtime may refuse the edge that closes a circle; then there is nothing to repair.
     circular = False
     with contextlib.suppress(NotConforming):
         template.link(node, captured_node)
@@ -166,9 +166,9 @@ def test_failed_instantiate_can_be_repeated(impl: Adapter) -> None:
         expect_raises("a template that cannot be instantiated is a RuntimeError", scene.graph.instantiate)
         template.unlink(node, captured_node)
     template.remove(node)
-    expect_no_raise("a mended template can be instantiated", scene.graph.instantiate)
+    expect_no_raise("a repaired template can be instantiated", scene.graph.instantiate)
     for _ in range(3):
-        scene.check(UNEDITED, "a mended template replays its work")
+        scene.check(UNEDITED, "a repaired template replays its work")
 
 
 @requirement("reinstantiation.failure-keeps-executable")

@@ -38,7 +38,7 @@ def test_memset_on_the_graphs_own_output(impl: Adapter, dtype: torch.dtype) -> N
 
 @requirement("reinstantiation.edit-shown-after-instantiate")
 def test_dependency_is_turned_round(impl: Adapter) -> None:
-    """The same nodes with their dependency turned round run in the other order after instantiate()."""
+    """The same nodes with their dependency reversed run in the other order after instantiate()."""
     scene = Scene(impl)
     template = scene.template()
     roots, leaves = template.roots(), template.leaves()
@@ -112,9 +112,9 @@ def test_edits_add_up(impl: Adapter) -> None:
         for earlier in flags:
             earlier.fill_(0.0)
         replay(impl, graph)
-        for position, written in enumerate(flags, start=1):
+        for position, target in enumerate(flags, start=1):
             expected = float(position) if position <= count else 0.0
-            expect_equal(impl, written, expected, f"after {count} edits a replay has exactly these")
+            expect_equal(impl, target, expected, f"after {count} edits a replay has exactly these")
     counter.expect_runs(4, "added nodes leave the captured work in place")
 
 
@@ -168,12 +168,12 @@ def test_reset_drops_edits(impl: Adapter) -> None:
 @requirement("reinstantiation.edits-stay-in-their-graph")
 def test_edit_of_one_graph_leaves_another_alone(impl: Adapter) -> None:
     """An edit and an instantiate() of one graph change nothing in another graph of the same program."""
-    edited, other = Scene(impl), Scene(impl)
+    scene, other = Scene(impl), Scene(impl)
     other.graph.instantiate()
-    edited.template().remove_all()
-    edited.template().add_memset(other.flag, 3.0)
-    edited.graph.instantiate()
-    replay(impl, edited.graph)
+    scene.template().remove_all()
+    scene.template().add_memset(other.flag, 3.0)
+    scene.graph.instantiate()
+    replay(impl, scene.graph)
     for _ in range(2):
         other.check(UNEDITED, "an edit belongs to the one template that was edited")
     other.graph.instantiate()

@@ -32,8 +32,8 @@ def captured_chain(impl: Adapter, x: torch.Tensor, y: torch.Tensor) -> Any:
 
 def results_of(impl: Adapter, call: Callable[[], Any], tensor: torch.Tensor, times: int) -> list[torch.Tensor]:
     """What `tensor` holds after each of `times` calls."""
-    seen = []
+    results = []
     for _ in range(times):
         call()
-        seen.append(impl.read(tensor))
-    return seen
+        results.append(impl.read(tensor))
+    return results

@@ -77,11 +77,11 @@ def test_captured_in_a_gradient_mode(impl: Adapter, mode: type) -> None:
 
     with mode():
         graph, twice = captured(impl, body)
-    for value, seen in ((3.0, 6.0), (-5.0, -4.0)):
+    for value, expected in ((3.0, 6.0), (-5.0, -4.0)):
         x.fill_(value)
         replay(impl, graph)
         expect_equal(impl, twice, value * 2, f"a graph that was captured inside {mode.__name__} makes its results")
-        expect_equal(impl, total, seen, f"a graph that was captured inside {mode.__name__} writes to its inputs")
+        expect_equal(impl, total, expected, f"a graph that was captured inside {mode.__name__} writes to its inputs")
 
 
 @requirement("replay.performs-work")
@@ -159,12 +159,12 @@ def test_output_name_rebound(impl: Adapter) -> None:
 def test_attribute_rebound(impl: Adapter) -> None:
     """A tensor replaced on its owner is not seen; the captured one, kept alive, is."""
     owner = SimpleNamespace(weight=impl.full(37, 2.0))
-    kept, x = owner.weight, impl.full(37, 3.0)
+    weight, x = owner.weight, impl.full(37, 3.0)
     graph, y = captured(impl, lambda: x * owner.weight)
     owner.weight = impl.full(37, 50.0)
     replay(impl, graph)
     expect_equal(impl, y, 6.0, "a replay reads the captured tensor's memory")
-    kept.fill_(7.0)
+    weight.fill_(7.0)
     y.fill_(-1.0)
     replay(impl, graph)
     expect_equal(impl, y, 21.0, "a replay reads the captured tensor's memory")
@@ -208,10 +208,10 @@ def test_saved_results_must_be_copies(impl: Adapter) -> None:
     x = impl.full(37, 1.0)
     graph, y = captured(impl, lambda: x * 10.0)
     replay(impl, graph)
-    saved = y.clone()
+    copy = y.clone()
     x.fill_(2.0)
     replay(impl, graph)
-    expect_equal(impl, saved, 10.0, "a copy of an output belongs to the user")
+    expect_equal(impl, copy, 10.0, "a copy of an output belongs to the user")
     expect_equal(impl, y, 20.0, "the output itself is overwritten by the next replay")
 
 
@@ -238,7 +238,7 @@ def test_neighbours_are_left_alone(impl: Adapter) -> None:
         replay(impl, graph)
         expected = torch.full((41,), value * 100.0)
         expected[11:18] = value
-        expect_equal(impl, buffer, expected, "a replay writes what the captured work writes, and nothing beside it")
+        expect_equal(impl, buffer, expected, "a replay writes what the captured work writes, and nothing besides")
 
 
 @requirement("replay.touches-nothing-else")

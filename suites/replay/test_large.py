@@ -28,8 +28,8 @@ def test_every_element(impl: Adapter, kind: str) -> None:
             out.fill_(-1.0)
         x.copy_(impl.tensor(values))
         replay(impl, graph)
-        wanted = values[1::2] * 2 if kind == "strided" else values * 2
-        expect_equal(impl, out, wanted, "a replay computes every element of a large tensor")
+        expected = values[1::2] * 2 if kind == "strided" else values * 2
+        expect_equal(impl, out, expected, "a replay computes every element of a large tensor")
 
 
 @requirement("replay.large-tensors", "pools.private-intermediates")

@@ -27,8 +27,8 @@ DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 TIMES = 4
 
 
-def _same(seen: list[torch.Tensor], wanted: list[torch.Tensor]) -> list[bool]:
-    return [bool(torch.equal(one, other)) for one, other in zip(seen, wanted, strict=True)]
+def _same(results: list[torch.Tensor], expected: list[torch.Tensor]) -> list[bool]:
+    return [bool(torch.equal(one, other)) for one, other in zip(results, expected, strict=True)]
 
 
 @pytest.mark.parametrize("kind", ["rand", "in-place", "dropout"])
@@ -38,8 +38,8 @@ def test_each_replay_draws_anew(impl: Adapter, kind: str) -> None:
     ones = impl.full(37, 1.0)
     impl.manual_seed(1234)
     graph, y = captured(impl, lambda: DRAWS[kind](ones))
-    seen = results_of(impl, graph.replay, y, TIMES)
-    equal = [pair for pair in combinations(range(TIMES), 2) if torch.equal(seen[pair[0]], seen[pair[1]])]
+    results = results_of(impl, graph.replay, y, TIMES)
+    equal = [pair for pair in combinations(range(TIMES), 2) if torch.equal(results[pair[0]], results[pair[1]])]
     expect(not equal, "each replay draws new random numbers", f"replays with equal numbers: {equal}")
 
 
@@ -53,10 +53,10 @@ def test_numbers_have_their_distribution(impl: Adapter, kind: str) -> None:
     for _ in range(3):
         y.fill_(-5.0)
         graph.replay()
-        seen = impl.read(y)
-        allowed = (seen >= 0.0) & (seen < 1.0) if kind == "rand" else (seen == 0.0) | (seen == 2.0)
-        expect(bool(allowed.all()), f"a replay gives numbers that {kind} can give", f"{seen[~allowed].tolist()}")
-        expect(len(set(seen.tolist())) > 1, "the elements of a draw differ", f"all {seen[0].item()}")
+        numbers = impl.read(y)
+        in_range = (numbers >= 0.0) & (numbers < 1.0) if kind == "rand" else (numbers == 0.0) | (numbers == 2.0)
+        expect(bool(in_range.all()), f"a replay gives numbers that {kind} can give", f"{numbers[~in_range].tolist()}")
+        expect(len(set(numbers.tolist())) > 1, "the elements of a draw differ", f"all {numbers[0].item()}")
 
 
 @pytest.mark.parametrize("kind", DRAWS)
@@ -65,10 +65,10 @@ def test_replay_k_is_eager_run_k(impl: Adapter, kind: str) -> None:
     """After the same seed, replays give the numbers of as many eager runs, in their order."""
     ones = impl.full(37, 1.0)
     impl.manual_seed(7)
-    wanted = [impl.read(DRAWS[kind](ones)) for _ in range(TIMES)]
+    expected = [impl.read(DRAWS[kind](ones)) for _ in range(TIMES)]
     graph, y = captured(impl, lambda: DRAWS[kind](ones))
     impl.manual_seed(7)
-    same = _same(results_of(impl, graph.replay, y, TIMES), wanted)
+    same = _same(results_of(impl, graph.replay, y, TIMES), expected)
     expect(all(same), "the k-th replay draws what the k-th eager run draws", f"equal, run by run: {same}")
 
 
@@ -77,15 +77,15 @@ def test_replays_among_eager_draws(impl: Adapter) -> None:
     """Eager draws and replays in turn share one sequence."""
     ones = impl.full(37, 1.0)
     impl.manual_seed(21)
-    wanted = [impl.read(DRAWS["rand"](ones)) for _ in range(6)]
+    expected = [impl.read(DRAWS["rand"](ones)) for _ in range(6)]
     graph, y = captured(impl, lambda: DRAWS["rand"](ones))
     impl.manual_seed(21)
-    seen: list[torch.Tensor] = []
+    results: list[torch.Tensor] = []
     for _ in range(3):
         graph.replay()
-        seen.append(impl.read(y))
-        seen.append(impl.read(DRAWS["rand"](ones)))
-    same = _same(seen, wanted)
+        results.append(impl.read(y))
+        results.append(impl.read(DRAWS["rand"](ones)))
+    same = _same(results, expected)
     expect(all(same), "replays and eager draws continue one another's sequence", f"equal, draw by draw: {same}")
 
 
@@ -107,12 +107,12 @@ def test_draws_on_forked_streams(impl: Adapter) -> None:
         return first, second, third, fourth
 
     impl.manual_seed(13)
-    wanted = [[impl.read(drawn) for drawn in body()] for _ in range(TIMES)]
-    graph, made = captured(impl, body)
+    expected = [[impl.read(draw) for draw in body()] for _ in range(TIMES)]
+    graph, draws = captured(impl, body)
     impl.manual_seed(13)
-    for run, numbers in enumerate(wanted, 1):
+    for run, numbers in enumerate(expected, 1):
         graph.replay()
-        same = _same([impl.read(drawn) for drawn in made], numbers)
+        same = _same([impl.read(draw) for draw in draws], numbers)
         expect(all(same), "the k-th replay draws what the k-th eager run draws", f"run {run}, draw by draw: {same}")
 
 
@@ -121,14 +121,14 @@ def test_seed_between_replays(impl: Adapter) -> None:
     """The same seed before a replay gives the same numbers, another seed others."""
     ones = impl.full(37, 1.0)
     graph, y = captured(impl, lambda: DRAWS["rand"](ones))
-    seen: dict[str, torch.Tensor] = {}
+    results: dict[str, torch.Tensor] = {}
     for name, seed in (("first", 5), ("again", 5), ("other", 6)):
         impl.manual_seed(seed)
         y.fill_(-1.0)
         graph.replay()
-        seen[name] = impl.read(y)
-    expect(torch.equal(seen["first"], seen["again"]), "the same seed gives the same replay", "other numbers")
-    expect(not torch.equal(seen["first"], seen["other"]), "another seed gives another replay", "the same numbers")
+        results[name] = impl.read(y)
+    expect(torch.equal(results["first"], results["again"]), "the same seed gives the same replay", "other numbers")
+    expect(not torch.equal(results["first"], results["other"]), "another seed gives another replay", "the same numbers")
 
 
 @requirement("replay.random-capture-advance")
@@ -136,7 +136,7 @@ def test_capture_and_the_generator(impl: Adapter, observe: Callable[[str, Any], 
     """Records whether the capture of a random operator moves the generator on."""
     ones = impl.full(37, 1.0)
     impl.manual_seed(31)
-    wanted = impl.read(DRAWS["rand"](ones))
+    expected = impl.read(DRAWS["rand"](ones))
     impl.manual_seed(31)
     captured(impl, lambda: DRAWS["rand"](ones))
-    observe("capture advances the generator", not torch.equal(impl.read(DRAWS["rand"](ones)), wanted))
+    observe("capture advances the generator", not torch.equal(impl.read(DRAWS["rand"](ones)), expected))

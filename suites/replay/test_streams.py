@@ -49,18 +49,18 @@ def test_different_streams_in_turn(impl: Adapter) -> None:
 def test_between_earlier_and_later_work(impl: Adapter, where: str) -> None:
     """Without any wait by the host, a replay sees earlier writes and none of the later ones."""
     x, y = impl.full(37, 0.0), impl.full(37, 0.0)
-    seen = [impl.full(37, 0.0) for _ in range(5)]
+    copies = [impl.full(37, 0.0) for _ in range(5)]
     graph = captured_chain(impl, x, y)
     target = impl.new_stream() if where == "side-stream" else impl.default_stream()
     with side_stream(impl, target):
-        for value, copy in enumerate(seen):
+        for value, copy in enumerate(copies):
             x.fill_(float(value))
             y.fill_(-1.0)
             graph.replay()
             copy.copy_(y)
             x.fill_(-50.0)
             y.fill_(-60.0)
-    for value, copy in enumerate(seen):
+    for value, copy in enumerate(copies):
         expect_equal(impl, copy, chained(float(value)), "a replay runs between the work before it and the work after")
 
 
@@ -87,11 +87,11 @@ def test_consecutive_replays(impl: Adapter) -> None:
 @requirement("replay.ordered-on-stream")
 def test_input_that_goes_after_the_launch(impl: Adapter) -> None:
     """A replay that was launched still reads its input, though the tensor is gone and its memory is used again."""
-    held, out = [impl.full(37, 0.0)], impl.full(37, 0.0)
-    graph, _ = captured(impl, lambda: out.copy_(held[0] * 2))
-    held[0].fill_(8.0)
+    inputs, out = [impl.full(37, 0.0)], impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: out.copy_(inputs[0] * 2))
+    inputs[0].fill_(8.0)
     graph.replay()
-    held.clear()
+    inputs.clear()
     later = [impl.full(37, 99.0) for _ in range(8)]
     expect_equal(impl, out, 16.0, "a replay runs before the work that was issued after it")
     for tensor in later:
@@ -103,13 +103,13 @@ def test_input_that_goes_after_the_launch(impl: Adapter) -> None:
 def test_waiting_stream_sees_the_replay(impl: Adapter, how: str) -> None:
     """What a second stream copies after waiting is what the replay on the first one wrote."""
     x, y = impl.full(37, 0.0), impl.full(37, 0.0)
-    seen = [impl.full(37, 0.0) for _ in range(4)]
+    copies = [impl.full(37, 0.0) for _ in range(4)]
     graph = captured_chain(impl, x, y)
     first, second = impl.new_stream(), impl.new_stream()
     before = impl.current_stream()
     first.wait_stream(before)
     second.wait_stream(before)
-    for value, copy in enumerate(seen):
+    for value, copy in enumerate(copies):
         with impl.stream(first):
             x.fill_(float(value))
             y.fill_(-1.0)
@@ -126,7 +126,7 @@ def test_waiting_stream_sees_the_replay(impl: Adapter, how: str) -> None:
             copy.copy_(y)
         first.wait_stream(second)  # before y is written again
     before.wait_stream(second)
-    for value, copy in enumerate(seen):
+    for value, copy in enumerate(copies):
         expect_equal(impl, copy, chained(float(value)), "a stream that waits for a replay sees what it wrote")
 
 
@@ -134,13 +134,13 @@ def test_waiting_stream_sees_the_replay(impl: Adapter, how: str) -> None:
 def test_replay_waits_for_its_stream(impl: Adapter) -> None:
     """A replay on a stream that waits for another one sees that one's writes."""
     x, y = impl.full(37, 0.0), impl.full(37, 0.0)
-    seen = [impl.full(37, 0.0) for _ in range(4)]
+    copies = [impl.full(37, 0.0) for _ in range(4)]
     graph = captured_chain(impl, x, y)
     producer, consumer = impl.new_stream(), impl.new_stream()
     before = impl.current_stream()
     producer.wait_stream(before)
     consumer.wait_stream(before)
-    for value, copy in enumerate(seen):
+    for value, copy in enumerate(copies):
         with impl.stream(producer):
             x.fill_(-9.0)
             x.fill_(float(value))
@@ -150,5 +150,5 @@ def test_replay_waits_for_its_stream(impl: Adapter) -> None:
             copy.copy_(y)
         producer.wait_stream(consumer)  # before x is written again
     before.wait_stream(consumer)
-    for value, copy in enumerate(seen):
+    for value, copy in enumerate(copies):
         expect_equal(impl, copy, chained(float(value)), "a replay runs after what its stream waits for")

@@ -46,9 +46,9 @@ def test_dtype(impl: Adapter, dtype: torch.dtype) -> None:
         for output in outputs:
             output.fill_(1)
         replay(impl, graph)
-        for output, wanted in zip(outputs, program(values(start)), strict=True):
-            expect(output.dtype == wanted.dtype, "a captured output has its operator's dtype", f"{output.dtype}")
-            expect_equal(impl, output, wanted, f"work on {dtype} is replayed")
+        for output, expected in zip(outputs, program(values(start)), strict=True):
+            expect(output.dtype == expected.dtype, "a captured output has its operator's dtype", f"{output.dtype}")
+            expect_equal(impl, output, expected, f"work on {dtype} is replayed")
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex64, torch.int16], ids=["float64", "complex64", "int16"])
@@ -74,7 +74,7 @@ def test_dtype_that_a_device_may_lack(impl: Adapter, dtype: torch.dtype) -> None
 @pytest.mark.parametrize("bit", ["conjugate", "negative"])
 @requirement("replay.dtypes")
 def test_lazy_bits_of_a_complex_tensor(impl: Adapter, bit: str) -> None:
-    """A view that only says that it is to be read conjugated, or negated, is read so in each replay."""
+    """A view that only says that it is to be read conjugated, or negated, is read that way in each replay."""
     views: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "conjugate": torch.conj,
         "negative": lambda values: values.conj().imag,
@@ -93,10 +93,10 @@ def test_lazy_bits_of_a_complex_tensor(impl: Adapter, bit: str) -> None:
         for output in (doubled, copied, turned):
             output.fill_(1)
         replay(impl, graph)
-        wanted = view(value).resolve_neg().resolve_conj()
-        expect_equal(impl, doubled, wanted + wanted, f"a {bit} view is read as one")
-        expect_equal(impl, copied, wanted, f"a {bit} view is read as one")
-        expect_equal(impl, turned, wanted * 2j, f"a {bit} view is read as one")
+        expected = view(value).resolve_neg().resolve_conj()
+        expect_equal(impl, doubled, expected + expected, f"a {bit} view is read as one")
+        expect_equal(impl, copied, expected, f"a {bit} view is read as one")
+        expect_equal(impl, turned, expected * 2j, f"a {bit} view is read as one")
 
 
 #: How to view a contiguous tensor of shape (2, 3, 4, 6).
@@ -112,14 +112,14 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @requirement("replay.layouts")
 def test_layout(impl: Adapter, layout: str) -> None:
-    """Inputs of any layout are read rightly, outputs have the layout that eager work gives, writes keep to it."""
+    """Inputs of any layout are read correctly, outputs have the layout that eager work gives, writes keep to it."""
     shape = (2, 3, 4, 6)
     x = LAYOUTS[layout](impl.full(shape, 0.0))
-    written = LAYOUTS[layout](impl.full(shape, 0.0))
+    target = LAYOUTS[layout](impl.full(shape, 0.0))
 
     def body() -> torch.Tensor:
-        written.copy_(x)
-        written.mul_(3.0)
+        target.copy_(x)
+        target.mul_(3.0)
         return x * 2.0
 
     graph, y = captured(impl, body)
@@ -129,10 +129,10 @@ def test_layout(impl: Adapter, layout: str) -> None:
         now = LAYOUTS[layout](ramp(shape, start))
         x.copy_(impl.tensor(now))
         y.fill_(-1.0)
-        written.fill_(-1.0)
+        target.fill_(-1.0)
         replay(impl, graph)
         expect_equal(impl, y, now * 2.0, f"a replay reads a {layout} input")
-        expect_equal(impl, written, now * 3.0, f"a replay writes a {layout} destination")
+        expect_equal(impl, target, now * 3.0, f"a replay writes a {layout} destination")
 
 
 @requirement("replay.layouts")
@@ -179,7 +179,7 @@ def test_zero_dimensional(impl: Adapter) -> None:
 
 @requirement("replay.zero-size")
 def test_tensors_without_elements(impl: Adapter) -> None:
-    """Operators on empty tensors stand beside others in a capture and change nothing."""
+    """Operators on empty tensors stand next to others in a capture and change nothing."""
     none, x = impl.full((0, 5), 1.0), impl.full((3, 5), 0.0)
 
     def body() -> tuple[torch.Tensor, ...]:
@@ -196,5 +196,5 @@ def test_tensors_without_elements(impl: Adapter) -> None:
         summed.fill_(-1.0)
         replay(impl, graph)
         expect(empty.shape == (0, 5), "an output without elements keeps its shape", f"{tuple(empty.shape)}")
-        expect_equal(impl, joined, now, "work beside a tensor without elements is replayed")
+        expect_equal(impl, joined, now, "work next to a tensor without elements is replayed")
         expect_equal(impl, summed, now, "the sum over no elements is zero in a replay")

@@ -16,20 +16,20 @@ def collect_garbage() -> None:
     gc.collect(YOUNG)
 
 
-def each_mode(kept: str) -> pytest.MarkDecorator:
+def each_mode(identifier: str) -> pytest.MarkDecorator:
     """Run a test on a graph made without arguments and on one with keep_graph=True.
 
-    The latter also decides the requirement `kept`, so that a class without keep_graph owes only the former.
+    The latter also decides the requirement `identifier`, so a class without keep_graph is asked only for the former.
     """
     return pytest.mark.parametrize(
         "keep_graph",
-        [pytest.param(None, id="not-kept"), pytest.param(True, id="kept", marks=requirement(kept))],
+        [pytest.param(None, id="not-kept"), pytest.param(True, id="kept", marks=requirement(identifier))],
     )
 
 
-def each_state(kept: str, states: tuple[str, ...] = HELD_STATES) -> pytest.MarkDecorator:
-    """Run a test on a graph in each of `states`; those that need keep_graph=True also decide `kept`."""
-    mark = requirement(kept)
+def each_state(identifier: str, states: tuple[str, ...] = HELD_STATES) -> pytest.MarkDecorator:
+    """Run a test on a graph in each of `states`; those that need keep_graph=True also decide `identifier`."""
+    mark = requirement(identifier)
     return pytest.mark.parametrize(
         "state", [pytest.param(state, marks=() if state == "executable-only" else (mark,)) for state in states]
     )

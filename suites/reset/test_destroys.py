@@ -29,28 +29,28 @@ each_end = pytest.mark.parametrize(
 )
 
 
-def end_of(impl: Adapter, held: list[Any], end: str) -> None:
-    """Reset the only graph in `held`, delete it, or reset it and capture into it again."""
+def end_of(impl: Adapter, holder: list[Any], end: str) -> None:
+    """Reset the only graph in `holder`, delete it, or reset it and capture into it again."""
     if end == "deletion":
-        held.clear()
+        holder.clear()
         gc.collect()
         return
-    held[0].reset()
+    holder[0].reset()
     if end == "recapture":
-        capture_into(impl, held[0], Counter(impl).body)
+        capture_into(impl, holder[0], Counter(impl).body)
 
 
 @each_end
 @pytest.mark.parametrize("state", ["template-only", "kept-and-replayed"])
 def test_kept_graph(impl: Adapter, state: str, end: str) -> None:
     """A template, and the executable made of it, are there until then and not afterwards."""
-    held = [graph_in_state(impl, "template-only", Counter(impl))]
-    kept = Kept(impl, impl.raw_graph(held[0]))
+    holder = [graph_in_state(impl, "template-only", Counter(impl))]
+    witness = Kept(impl, impl.raw_graph(holder[0]))
     if state == "kept-and-replayed":
-        replay(impl, held[0], 2)
-    kept.expect_alive("a graph keeps its template until reset() or its own end")
-    end_of(impl, held, end)
-    kept.expect_destroyed(PROMISES[end])
+        replay(impl, holder[0], 2)
+    witness.expect_alive("a graph keeps its template until reset() or its own end")
+    end_of(impl, holder, end)
+    witness.expect_destroyed(PROMISES[end])
 
 
 @requirement("reset.destroys-graph")
@@ -58,23 +58,23 @@ def test_kept_graph(impl: Adapter, state: str, end: str) -> None:
 def test_every_executable(impl: Adapter, executables: int) -> None:
     """instantiate() called several times leaves none of its executables behind."""
     graph = graph_in_state(impl, "template-only", Counter(impl))
-    kept = Kept(impl, impl.raw_graph(graph))
+    witness = Kept(impl, impl.raw_graph(graph))
     for _ in range(executables):
         graph.instantiate()
         replay(impl, graph)
     graph.reset()
-    kept.expect_destroyed(PROMISES["reset"])
+    witness.expect_destroyed(PROMISES["reset"])
 
 
 @requirement("hooks.capture-end-template-not-kept")
 @each_end
 def test_graph_that_is_not_kept(impl: Adapter, end: str) -> None:
     """With keep_graph=False a hook sees the template; template and executable are both gone after reset()."""
-    kept: list[Kept] = []
-    held = [impl.new_graph(False)]
-    handle = held[0].register_capture_end_hook(lambda graph: kept.append(Kept(impl, impl.raw_graph(graph))))
-    capture_into(impl, held[0], Counter(impl).body)
+    witnesses: list[Kept] = []
+    holder = [impl.new_graph(False)]
+    handle = holder[0].register_capture_end_hook(lambda graph: witnesses.append(Kept(impl, impl.raw_graph(graph))))
+    capture_into(impl, holder[0], Counter(impl).body)
     handle.remove()
-    replay(impl, held[0], 2)
-    end_of(impl, held, end)
-    kept[0].expect_destroyed(PROMISES[end])
+    replay(impl, holder[0], 2)
+    end_of(impl, holder, end)
+    witnesses[0].expect_destroyed(PROMISES[end])

@@ -44,21 +44,21 @@ def test_graph_sharing_the_pool_goes_on(impl: Adapter, which: str, ending: str) 
     replay(impl, first)
     replay(impl, second)
     if which == "first":
-        gone, left, out, shift, factor = first, second, second_out, 3, 5
+        target, survivor, out, shift, factor = first, second, second_out, 3, 5
         del first_out, first, second
     else:
-        gone, left, out, shift, factor = second, first, first_out, 1, 2
+        target, survivor, out, shift, factor = second, first, first_out, 1, 2
         del second_out, first, second
     if ending == "reset":
-        gone.reset()
-    del gone
+        target.reset()
+    del target
     collect_garbage()
     impl.empty_cache()
     others = [impl.full(1003, -1.0) for _ in range(4)]
     for value in (3.0, -4.0, 8.0):
         x.fill_(value)
         out.fill_(99.0)
-        replay(impl, left)
+        replay(impl, survivor)
         expect_equal(impl, out, (value + shift) * factor, "a pool lives as long as one of its graphs")
         for other in others:
             expect_equal(impl, other, -1.0, "memory of a pool that a graph still uses is not handed out")
@@ -70,9 +70,9 @@ def test_intermediates_in_the_shared_pool_stay(impl: Adapter, ending: str) -> No
     """A pool in which no tensor is alive, only what a graph computes on the way, lives as long as that graph."""
     x, result = impl.full(1003, 0.0), impl.full(1003, 0.0)
     holder = [captured(impl, lambda: (x + 1) * 2)[0]]
-    left, _ = captured(impl, lambda: result.copy_((x + 3) * 5), pool=holder[0].pool())
+    survivor, _ = captured(impl, lambda: result.copy_((x + 3) * 5), pool=holder[0].pool())
     replay(impl, holder[0])
-    replay(impl, left)
+    replay(impl, survivor)
     if ending == "reset":
         holder[0].reset()
     holder.clear()
@@ -82,7 +82,7 @@ def test_intermediates_in_the_shared_pool_stay(impl: Adapter, ending: str) -> No
     for value in (3.0, -4.0, 8.0):
         x.fill_(value)
         result.fill_(99.0)
-        replay(impl, left)
+        replay(impl, survivor)
         expect_equal(impl, result, (value + 3) * 5, "a pool lives as long as one of its graphs")
         for other in others:
             expect_equal(impl, other, -1.0, "memory of a pool that a graph still uses is not handed out")
@@ -90,7 +90,7 @@ def test_intermediates_in_the_shared_pool_stay(impl: Adapter, ending: str) -> No
 
 @requirement("reset.library-state-survives")
 def test_other_graph_with_matmul_goes_on(impl: Adapter) -> None:
-    """Of two graphs with matrix products captured on one stream, one replays rightly after the other was reset."""
+    """Of two graphs with matrix products captured on one stream, one replays correctly after the other was reset."""
     # Small integers: every product and sum is exact in float32, whatever the order of summation.
     left = torch.arange(37 * 29, dtype=torch.float32).reshape(37, 29) % 5 - 2
     right = torch.arange(29 * 31, dtype=torch.float32).reshape(29, 31) % 7 - 3
@@ -157,8 +157,8 @@ def test_replays_under_way_are_finished(impl: Adapter, ending: str, *, keep_grap
 @EACH_MODE
 def test_deletion_during_a_capture(impl: Adapter, *, keep_graph: bool | None) -> None:
     """A graph that goes while another captures, as garbage does at any moment, does not spoil that capture."""
-    gone, counter = Counter(impl), Counter(impl)
-    holder = [captured(impl, gone.body, keep_graph=keep_graph)[0]]
+    other_counter, counter = Counter(impl), Counter(impl)
+    holder = [captured(impl, other_counter.body, keep_graph=keep_graph)[0]]
     replay(impl, holder[0], 2)
     graph = impl.new_graph()
 
@@ -170,4 +170,4 @@ def test_deletion_during_a_capture(impl: Adapter, *, keep_graph: bool | None) ->
     expect_no_raise("an object that goes leaves a capture under way intact", lambda: capture_into(impl, graph, body))
     replay(impl, graph, 3)
     counter.expect_runs(6, "the capture has the work before and after the other graph went")
-    gone.expect_runs(2, "a graph that is gone runs no more")
+    other_counter.expect_runs(2, "a graph that is gone runs no more")

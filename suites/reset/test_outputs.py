@@ -101,15 +101,15 @@ def test_outputs_of_an_input_of_another_graph(impl: Adapter) -> None:
 
 @requirement("reset.deletion-of-unused-graph")
 @EACH_MODE
-@pytest.mark.parametrize("filled", ["empty", "captured"])
-def test_graph_that_never_replayed_can_go(impl: Adapter, filled: str, *, keep_graph: bool | None) -> None:
+@pytest.mark.parametrize("state", ["empty", "captured"])
+def test_graph_that_never_replayed_can_go(impl: Adapter, state: str, *, keep_graph: bool | None) -> None:
     """A graph that never replayed can be dropped; captures go on as before."""
     x = impl.full(37, 1.0)
-    dropped = impl.new_graph(keep_graph)
-    if filled == "captured":
-        with impl.capture(dropped):
+    first = impl.new_graph(keep_graph)
+    if state == "captured":
+        with impl.capture(first):
             x.add_(100)
-    del dropped
+    del first
     collect_garbage()
     graph, out = captured(impl, lambda: x + 1)
     for value in (1.0, 2.0):

@@ -37,7 +37,7 @@ def test_new_capture_replaces_the_old(impl: Adapter, state: str) -> None:
 @requirement("reset.recapture")
 @EACH_MODE
 def test_new_capture_may_differ_in_shape_and_dtype(impl: Adapter, *, keep_graph: bool | None) -> None:
-    """Shapes and dtypes of a capture after reset() owe nothing to the one before."""
+    """Shapes and dtypes of a capture after reset() do not depend on the one before."""
     graph = impl.new_graph(keep_graph)
     for dtype, shape in (
         (torch.float32, (37,)),
@@ -99,7 +99,7 @@ def test_mode_decides_about_handles_after_reset(impl: Adapter, *, keep_graph: bo
 @requirement("reset.recapture-into-given-pool")
 @EACH_MODE
 def test_recapture_into_a_given_pool(impl: Adapter, *, keep_graph: bool | None) -> None:
-    """A capture after reset() may share the pool of another graph; both graphs then replay rightly."""
+    """A capture after reset() may share the pool of another graph; both graphs then replay correctly."""
     x = impl.full(37, 0.0)
     other, other_out = captured(impl, lambda: x + 10)
     graph, _ = captured(impl, lambda: x + 1, keep_graph=keep_graph)

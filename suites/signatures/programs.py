@@ -23,17 +23,17 @@ _UNSAID = object()
 def parameters_of(member: Callable[..., Any]) -> Sequence[inspect.Parameter] | None:
     """The parameters that `member` declares, or ``None`` when it declares none of its own."""
     try:
-        declared = list(inspect.signature(member).parameters.values())
+        parameters = list(inspect.signature(member).parameters.values())
     except (TypeError, ValueError):
         return None
-    if any(parameter.kind in _ANY for parameter in declared):
+    if any(parameter.kind in _ANY for parameter in parameters):
         return None
-    return declared
+    return parameters
 
 
 def expect_parameter(
     member: Callable[..., Any],
-    called: str,
+    title: str,
     name: str,
     *,
     default: Any = _UNSAID,
@@ -41,18 +41,18 @@ def expect_parameter(
     position: int | None = None,
 ) -> None:
     """Reject a declared signature of `member` without the documented parameter `name`."""
-    declared = parameters_of(member)
-    if declared is None:
+    parameters = parameters_of(member)
+    if parameters is None:
         return
-    names = [parameter.name for parameter in declared]
+    names = [parameter.name for parameter in parameters]
     if name not in names:
-        fail(f"{called} takes {name}", f"its parameters are {names}")
-    found = declared[names.index(name)]
-    expect(found.kind in kinds, f"{called} takes {name} as documented", f"{name} is {found.kind.description}")
+        fail(f"{title} takes {name}", f"its parameters are {names}")
+    match = parameters[names.index(name)]
+    expect(match.kind in kinds, f"{title} takes {name} as documented", f"{name} is {match.kind.description}")
     if default is not _UNSAID:
-        expect(found.default == default, f"{name} of {called} is {default!r} when left out", f"{found.default!r}")
+        expect(match.default == default, f"{name} of {title} is {default!r} when left out", f"{match.default!r}")
     if position is not None:
-        expect(names.index(name) == position, f"{name} is parameter {position + 1} of {called}", f"of {names}")
+        expect(names.index(name) == position, f"{name} is parameter {position + 1} of {title}", f"of {names}")
 
 
 def expect_member(impl: Adapter, name: str) -> None:

@@ -98,9 +98,9 @@ def test_liveness(impl: Adapter, switch: str) -> None:
 
 @requirement("signatures.capture-begin-bare")
 def test_bare(impl: Adapter) -> None:
-    """The accelerator class has nothing to be told at the beginning of a capture."""
-    declared = parameters_of(impl.new_graph().capture_begin)
-    expect(not declared, "capture_begin has no parameters", f"{declared}")
+    """The accelerator class takes nothing at the beginning of a capture."""
+    parameters = parameters_of(impl.new_graph().capture_begin)
+    expect(not parameters, "capture_begin has no parameters", f"{parameters}")
     _expect_captures(impl, "capture_begin needs no argument", lambda graph: graph.capture_begin())
 
 

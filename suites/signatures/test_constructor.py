@@ -38,9 +38,9 @@ def test_without_arguments(impl: Adapter) -> None:
 def test_type(impl: Adapter) -> None:
     """What comes back is an instance of the class that was called."""
     derived: Any = type("Derived", (impl.graph_class,), {})
-    for made_by in (impl.graph_class, derived):
-        made = made_by()
-        expect(isinstance(made, made_by), "calling the class gives an instance of it", f"a {type(made).__name__}")
+    for constructor in (impl.graph_class, derived):
+        graph = constructor()
+        expect(isinstance(graph, constructor), "calling the class gives an instance of it", f"a {type(graph).__name__}")
 
 
 KEEP: dict[str, Callable[[Any, bool], Any]] = {
@@ -73,7 +73,7 @@ def test_keep_graph_default(impl: Adapter) -> None:
 
 @requirement("signatures.unknown-arguments-refused")
 def test_unknown_argument(impl: Adapter) -> None:
-    """An argument that is not documented is not passed over in silence."""
+    """An argument that is not documented is refused, not ignored."""
     expect_raises(
         "the constructor refuses an unknown argument", lambda: impl.graph_class(no_such_argument=True), REFUSALS
     )
@@ -91,8 +91,8 @@ def test_accelerator_pool(impl: Adapter) -> None:
     expect_parameter(impl.graph_class, "the constructor", "pool", default=None, kinds=BY_KEYWORD)
     _holder, token = _token(impl)
     for pool in (token, None):
-        made = expect_no_raise("the constructor takes pool by keyword", partial(impl.graph_class, pool=pool))
-        _expect_works(impl, made)
+        graph = expect_no_raise("the constructor takes pool by keyword", partial(impl.graph_class, pool=pool))
+        _expect_works(impl, graph)
 
 
 @requirement("signatures.accelerator-pool")

@@ -17,8 +17,8 @@ from suites.support.captures import replay
 
 def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The device module's own function, or the adapter's in its place."""
-    found: Callable[..., Any] = getattr(getattr(impl, "module", None), name, otherwise)
-    return found
+    function: Callable[..., Any] = getattr(getattr(impl, "module", None), name, otherwise)
+    return function
 
 
 @requirement("signatures.graph-pool-handle")
@@ -35,12 +35,12 @@ def test_graph_pool_handle(impl: Adapter) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "given"),
+    ("way", "count"),
     [("position", 0), ("position", 1), ("position", 2), ("keyword", 0)],
     ids=["graph", "graph-pool", "graph-pool-stream", "by-name"],
 )
 @requirement("signatures.graph-context")
-def test_graph(impl: Adapter, way: str, given: int) -> None:
+def test_graph(impl: Adapter, way: str, count: int) -> None:
     """The graph first, then pool and stream: None, the default, asks for the context manager's own."""
     manager = _function(impl, "graph", impl.capture)
     if hasattr(impl, "module"):
@@ -49,8 +49,8 @@ def test_graph(impl: Adapter, way: str, given: int) -> None:
     x, graph = impl.full(37, 0.0), impl.new_graph()
 
     def block() -> None:
-        named: dict[str, Any] = {"stream": None, "pool": None} if way == "keyword" else {}
-        with context(impl, graph, *[None] * given, **named):
+        keywords: dict[str, Any] = {"stream": None, "pool": None} if way == "keyword" else {}
+        with context(impl, graph, *[None] * count, **keywords):
             x.add_(1.0)
 
     expect_no_raise(f"the context manager takes pool and stream by {way}", block)
@@ -60,9 +60,9 @@ def test_graph(impl: Adapter, way: str, given: int) -> None:
 
 @requirement("signatures.graph-context-name")
 def test_name_of_the_graph(impl: Adapter, observe: Any) -> None:
-    """Notes the name of the context manager's first parameter."""
-    declared = parameters_of(_function(impl, "graph", impl.capture)) or ()
-    observe("graph_argument", next((one.name for one in declared), None))
+    """Records the name of the context manager's first parameter."""
+    parameters = parameters_of(_function(impl, "graph", impl.capture)) or ()
+    observe("graph_argument", next((one.name for one in parameters), None))
 
 
 @requirement("signatures.graph-context-mode")
@@ -122,9 +122,9 @@ def test_make_graphed_callables(impl: Adapter, way: str) -> None:
 def test_missing_argument(impl: Adapter, missing: str) -> None:
     """Neither may be left out."""
     make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
-    given = {"callables": _double, "sample_args": (impl.full(37, 1.0).requires_grad_(),)}
-    del given[missing]
-    expect_raises(f"make_graphed_callables needs {missing}", lambda: make(**given), TypeError)
+    arguments = {"callables": _double, "sample_args": (impl.full(37, 1.0).requires_grad_(),)}
+    del arguments[missing]
+    expect_raises(f"make_graphed_callables needs {missing}", lambda: make(**arguments), TypeError)
 
 
 def _double(x: Any) -> Any:
@@ -139,7 +139,7 @@ def test_num_warmup_iters(impl: Adapter) -> None:
 
 @requirement("signatures.graphed-callables-unused")
 def test_allow_unused_input(impl: Adapter) -> None:
-    """The leave to have inputs without influence."""
+    """The permission to have inputs without influence."""
     _expect_graphed_with(impl, "allow_unused_input", False)
 
 

@@ -1,1 +1,1 @@
-"""Programs, moves and checks that the suites of several areas share: no area imports from another."""
+"""Programs, helpers and checks that the suites of several areas share: no area imports from another."""

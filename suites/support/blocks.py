@@ -27,8 +27,8 @@ def context(impl: Adapter, graph: Any, *arguments: Any, **settings: Any) -> cont
     factory = getattr(getattr(impl, "module", None), "graph", None)
     if factory is None:
         return impl.capture(graph, **dict(zip(("pool", "stream"), arguments, strict=False)), **settings)
-    made: contextlib.AbstractContextManager[Any] = factory(graph, *arguments, **settings)
-    return made
+    block: contextlib.AbstractContextManager[Any] = factory(graph, *arguments, **settings)
+    return block
 
 
 def spoil(tensor: torch.Tensor) -> None:
@@ -39,14 +39,14 @@ def spoil(tensor: torch.Tensor) -> None:
 
 def refused_block(impl: Adapter, graph: Any) -> None:
     """A block whose capture cannot begin: no body runs, and the current stream is the one from before."""
-    ran: list[str] = []
+    log: list[str] = []
 
     def block() -> None:
         with impl.capture(graph, mode="no such mode"):
-            ran.append("body")
+            log.append("body")
 
     with stream_kept(impl) as before:
         expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
         after = impl.current_stream()
-    expect(not ran, "the body does not run when the capture cannot begin", "it ran")
+    expect(not log, "the body does not run when the capture cannot begin", "it ran")
     expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")

@@ -65,7 +65,7 @@ def open_capture(impl: Adapter, graph: Any, *others: Any, stream: Any = None, **
     Args:
         impl: the implementation.
         graph: begins the capture.
-        others: graphs that could have a hand in it if the implementation is broken.
+        others: graphs that could interfere if the implementation is broken.
         stream: captures; a new one when left out.
         settings: for `Adapter.capture_begin`.
     """

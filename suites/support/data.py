@@ -1,4 +1,4 @@
-"""Graph data, and what can be told from them."""
+"""Graph data, and what follows from them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from conformance.checks import expect_no_raise
 
 
 def data_of(graph: Any) -> dict[str, Any]:
-    """The data of a graph that owes them."""
+    """The data of a graph that must have them."""
     data: dict[str, Any] = expect_no_raise("a kept and instantiated graph has graph data", graph.get_graph_data)
     return data
 
 
 def following(data: dict[str, Any]) -> dict[int, set[int]]:
     """For each node the nodes that depend on it, directly or through others."""
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for start in range(len(data["nodes"])):
-        seen: set[int] = set()
+        followers: set[int] = set()
         waiting = [start]
         while waiting:
-            new = set(data["nodes"][waiting.pop()]["dependents"]) - seen
-            seen |= new
+            new = set(data["nodes"][waiting.pop()]["dependents"]) - followers
+            followers |= new
             waiting.extend(new)
-        found[start] = seen
-    return found
+        result[start] = followers
+    return result

@@ -71,7 +71,7 @@ def attempt(
             left_capturing = impl.is_current_stream_capturing()
             if left_capturing:
                 impl.abort_capture(graph)
-    # A stream that still captures cannot be waited for; what it left is for the test to say.
+    # A stream that still captures cannot be waited for; the test reports what it left.
     stuck = caught(lambda: before.wait_stream(side))
     if stuck is not None and not left_capturing:
         raise stuck

@@ -40,14 +40,14 @@ class Drawing:
 
     def following(self, start: str) -> set[str]:
         """The nodes that edges lead to from `start`, directly or through others."""
-        found: set[str] = set()
+        followers: set[str] = set()
         waiting = [start]
         while waiting:
             node = waiting.pop()
-            new = {later for earlier, later in self.edges if earlier == node} - found
-            found |= new
+            new = {later for earlier, later in self.edges if earlier == node} - followers
+            followers |= new
             waiting.extend(new)
-        return found
+        return followers
 
 
 def read(text: str) -> Drawing:
@@ -96,8 +96,8 @@ class _Reader:
             return True
         return False
 
-    def _wrong(self, wanted: str) -> NotDot:
-        return NotDot(f"{wanted} was expected where {self._peek()[1][:60]!r} stands (token {self._at + 1})")
+    def _wrong(self, expected: str) -> NotDot:
+        return NotDot(f"{expected} was expected where {self._peek()[1][:60]!r} stands (token {self._at + 1})")
 
     def _name(self) -> str:
         kind, text = self._peek()
@@ -116,13 +116,13 @@ class _Reader:
         """A block in braces; the nodes that it names."""
         if not self._skip("{"):
             raise self._wrong("'{'")
-        named: set[str] = set()
+        names: set[str] = set()
         while not self._skip("}"):
             if self._peek()[0] == "end":
                 raise self._wrong("'}'")
-            named |= self._statement()
+            names |= self._statement()
             self._skip(";", ",")
-        return named
+        return names
 
     def _statement(self) -> set[str]:
         if any(self._word(word) for word in ("graph", "node", "edge")):
@@ -185,8 +185,8 @@ def _tokens(text: str) -> Iterable[tuple[str, str]]:
         at = match.end()
         kind = str(match.lastgroup)
         if kind != "space":
-            found = match[0]
-            yield kind, found[1:-1] if kind == "quoted" else found
+            token = match[0]
+            yield kind, token[1:-1] if kind == "quoted" else token
 
 
 def _html_end(text: str, start: int) -> int:

@@ -38,8 +38,8 @@ class Editor(Template):
     def counted(self, name: str, subject: Any) -> set[int]:
         """The nodes that a function gives when it is told how many there are."""
         count = int(self._call(name, subject)[-1])
-        found = self._call(name, subject, count)[0][:count] if count else []
-        return {int(node) for node in found}
+        nodes = self._call(name, subject, count)[0][:count] if count else []
+        return {int(node) for node in nodes}
 
     def chain(self) -> list[Any]:
         """The nodes of a template that puts all of them in a row, in that order."""
@@ -108,12 +108,12 @@ class Editor(Template):
     @contextlib.contextmanager
     def executable(self) -> Iterator[int]:
         """The handle of an executable of the user's own, destroyed after the block."""
-        made = self._call("cudaGraphInstantiate", self.handle, 0)[0]
+        handle = self._call("cudaGraphInstantiate", self.handle, 0)[0]
         try:
-            yield int(made)
+            yield int(handle)
         finally:
             self._impl.synchronize()
-            self._call("cudaGraphExecDestroy", made)
+            self._call("cudaGraphExecDestroy", handle)
 
     # -- the graph's executable -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Hooks that tell of themselves, and their registration."""
+"""Hooks that log their calls, and their registration."""
 
 from __future__ import annotations
 

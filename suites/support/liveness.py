@@ -38,7 +38,7 @@ def expect_dead(impl: Adapter, graph: Any, out: torch.Tensor, what: str, times: 
     for _ in range(times):
         out.fill_(POISON)
         error = expect_raises(f"{DEAD} (here: {what})", graph.replay)
-        # A traceback holds frames, and with them tensors that the next step of a test lets die.
+        # A traceback holds frames, and with them tensors that the next step of a test drops.
         error.__traceback__ = None
         expect_equal(impl, out, POISON, UNTOUCHED)
 

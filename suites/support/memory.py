@@ -26,8 +26,8 @@ def use_large_memory(impl: Adapter) -> None:
 
 def churn(impl: Adapter, value: float, sizes: tuple[int, ...] = (SIZE, SIZE, SIZE, 5, 1031)) -> list[torch.Tensor]:
     """New tensors outside every capture, by transfer and by operator, all holding `value`."""
-    moved = [impl.full(size, value) for size in sizes]
-    return moved + [tensor + 0 for tensor in moved for _ in range(3)]
+    tensors = [impl.full(size, value) for size in sizes]
+    return tensors + [tensor + 0 for tensor in tensors for _ in range(3)]
 
 
 def settle(impl: Adapter, *, thorough: bool = False) -> None:

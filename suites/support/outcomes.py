@@ -13,7 +13,7 @@ def caught(call: Callable[[], Any]) -> Exception | None:
     """What `call` raised, without the frames that would keep its tensors alive; ``None`` if nothing."""
     try:
         call()
-    except HarnessError:  # the kit's own trouble is no answer of the implementation's
+    except HarnessError:  # an error of the kit itself is no answer of the implementation
         raise
     except Exception as error:
         return error.with_traceback(None)
@@ -39,14 +39,14 @@ def refusal(call: Callable[[], Any]) -> tuple[bool, str]:
 
 def related(error: BaseException | None) -> list[BaseException]:
     """`error` and the exceptions that it was raised from or while handling."""
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
     waiting = [error]
     while waiting:
         one = waiting.pop()
-        if one is not None and one not in found:
-            found.append(one)
+        if one is not None and one not in errors:
+            errors.append(one)
             waiting += [one.__cause__, one.__context__]
-    return found
+    return errors
 
 
 def judge(call: Callable[[], Any]) -> None:

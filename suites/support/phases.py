@@ -24,15 +24,15 @@ def instantiate_between(graph: Any) -> str:
     The documents leave open who makes it: the caller before the second phase, or the second phase itself.  A class
     that refuses all of the caller's means is taken to have decided for the latter.
     """
-    tried: list[str] = []
+    attempts: list[str] = []
     for name in ("instantiate", "replay"):
         try:
             getattr(graph, name)()
         except RuntimeError as error:
-            tried.append(f"{name} between the phases: {in_words(error)}")
+            attempts.append(f"{name} between the phases: {in_words(error)}")
         else:
             return f"{name} between the phases"
-    return "; ".join(tried)
+    return "; ".join(attempts)
 
 
 def finish(graph: Any, *, keep_graph: bool) -> str:

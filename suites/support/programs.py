@@ -116,14 +116,14 @@ def fork(impl: Adapter) -> Callable[[], None]:
     return body
 
 
-def row_or_fork(joined: str) -> pytest.MarkDecorator:
-    """Run a test on a row of operators and on a fork; the latter also decides the requirement `joined`."""
-    mark = requirement(joined)
+def row_or_fork(join_id: str) -> pytest.MarkDecorator:
+    """Run a test on a row of operators and on a fork; the latter also decides the requirement `join_id`."""
+    mark = requirement(join_id)
     return pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=mark)])
 
 
 class OperatorCount(TorchDispatchMode):
-    """A mode such as a program may put on: counts the operators that are called inside."""
+    """A mode such as a program may enter: counts the operators that are called inside."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What must work as ever after a capture that went wrong."""
+"""What must work as before after a capture that went wrong."""
 
 from __future__ import annotations
 

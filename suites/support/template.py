@@ -109,7 +109,7 @@ class Template:
         self._change_edge("cudaGraphAddDependencies", earlier, later)
 
     def unlink(self, earlier: Any, later: Any) -> None:
-        """Take back a dependency of `later` on `earlier`."""
+        """Remove a dependency of `later` on `earlier`."""
         self._change_edge("cudaGraphRemoveDependencies", earlier, later)
 
     def _change_edge(self, name: str, earlier: Any, later: Any) -> None:

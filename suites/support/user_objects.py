@@ -1,4 +1,4 @@
-"""Things that templates and executables keep alive: they tell when the last of these is destroyed."""
+"""Things that templates and executables keep alive: they report when the last of these is destroyed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from conformance.checks import expect
 from conformance.errors import HarnessError
 from suites.support.handles import runtime_call, runtime_of
 
-#: Seconds until a destruction must have been told: the runtime tells it from a thread of its own.
+#: Seconds until a destruction must have been reported: the runtime reports it from a thread of its own.
 SOON_S = 3.0
 
 _numbers = itertools.count(1)
-_destroyed: set[int] = set()
+_destroyed_ids: set[int] = set()
 # Never freed: an implementation that destroys nothing may have it called at any later time.
-_note = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_destroyed.add)
+_note = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_destroyed_ids.add)
 
 
 class Kept:
@@ -34,7 +34,7 @@ class Kept:
         self._number = next(_numbers)
         runtime = runtime_of(impl)
         if not hasattr(runtime, "cudaUserObjectCreate"):
-            # Nothing else tells when a template is destroyed, and that is no fault of the class.
+            # Nothing else reports when a template is destroyed, and that is no fault of the class.
             raise HarnessError(f"{runtime.__name__} has no cudaUserObjectCreate, which this test needs")
         destroy = runtime.cudaHostFn_t(init_value=ctypes.cast(_note, ctypes.c_void_p).value)
         alone = runtime.cudaUserObjectFlags.cudaUserObjectNoDestructorSync
@@ -52,7 +52,7 @@ class Kept:
     @property
     def destroyed(self) -> bool:
         """Whether the last reference is known to be gone."""
-        return self._number in _destroyed
+        return self._number in _destroyed_ids
 
     def expect_alive(self, promise: str) -> None:
         """Reject if nothing refers to it any more."""

@@ -11,7 +11,7 @@ from conformance.adapter import Adapter
 from suites.support.liveness import checked, expect_alive, expect_dead
 from suites.support.programs import POISON, SIZE
 
-Held = list[torch.Tensor]
+Inputs = list[torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Use:
     """
 
     prepare: Callable[[Adapter], torch.Tensor]
-    body: Callable[[torch.Tensor, torch.Tensor, Held], object]
+    body: Callable[[torch.Tensor, torch.Tensor, Inputs], object]
     expected: float
 
 
@@ -41,45 +41,45 @@ def _mask(impl: Adapter) -> torch.Tensor:
     return impl.full(SIZE, 1, torch.bool)
 
 
-def _sum_of_foreach(one: torch.Tensor, out: torch.Tensor, held: Held) -> None:
-    first, second = torch._foreach_add([one, held[0]], [held[0], one])  # noqa: SLF001 - documented all the same
+def _sum_of_foreach(one: torch.Tensor, out: torch.Tensor, inputs: Inputs) -> None:
+    first, second = torch._foreach_add([one, inputs[0]], [inputs[0], one])  # noqa: SLF001 - documented nevertheless
     out.copy_(first + second)
 
 
-def _written_by_out(one: torch.Tensor, out: torch.Tensor, held: Held) -> None:
-    torch.add(one, 1, out=held[0])
+def _written_by_out(one: torch.Tensor, out: torch.Tensor, inputs: Inputs) -> None:
+    torch.add(one, 1, out=inputs[0])
     out.copy_(one + 1)
 
 
-def _written_in_place(one: torch.Tensor, out: torch.Tensor, held: Held) -> None:
-    held[0].zero_()
+def _written_in_place(one: torch.Tensor, out: torch.Tensor, inputs: Inputs) -> None:
+    inputs[0].zero_()
     out.copy_(one * 7)
 
 
 USES: dict[str, Use] = {
-    "cat": Use(_threes, lambda one, out, held: out.copy_(torch.cat([one, held[0]])[SIZE:]), 3.0),
-    "stack": Use(_threes, lambda one, out, held: out.copy_(torch.stack([one, one, held[0]]).sum(0)), 5.0),
+    "cat": Use(_threes, lambda one, out, inputs: out.copy_(torch.cat([one, inputs[0]])[SIZE:]), 3.0),
+    "stack": Use(_threes, lambda one, out, inputs: out.copy_(torch.stack([one, one, inputs[0]]).sum(0)), 5.0),
     "foreach": Use(_threes, _sum_of_foreach, 8.0),
-    "index": Use(_indices, lambda one, out, held: out.copy_(one[held[0]] + 1), 2.0),
-    "keyword": Use(_threes, lambda one, out, held: out.copy_(torch.add(one, other=held[0])), 4.0),
-    "optional-keyword": Use(_threes, lambda one, out, held: out.copy_(torch.clamp(one, min=held[0])), 3.0),
-    "condition": Use(_mask, lambda one, out, held: out.copy_(torch.where(held[0], one + 5, one)), 6.0),
-    "copy-source": Use(_threes, lambda _one, out, held: out.copy_(held[0]), 3.0),
+    "index": Use(_indices, lambda one, out, inputs: out.copy_(one[inputs[0]] + 1), 2.0),
+    "keyword": Use(_threes, lambda one, out, inputs: out.copy_(torch.add(one, other=inputs[0])), 4.0),
+    "optional-keyword": Use(_threes, lambda one, out, inputs: out.copy_(torch.clamp(one, min=inputs[0])), 3.0),
+    "condition": Use(_mask, lambda one, out, inputs: out.copy_(torch.where(inputs[0], one + 5, one)), 6.0),
+    "copy-source": Use(_threes, lambda _one, out, inputs: out.copy_(inputs[0]), 3.0),
     "out": Use(
         _threes,
         _written_by_out,
         2.0,
     ),
     "in-place": Use(_threes, _written_in_place, 7.0),
-    "view-inside": Use(_threes, lambda _one, out, held: out.copy_(held[0][5:6].expand(SIZE) * 2), 6.0),
+    "view-inside": Use(_threes, lambda _one, out, inputs: out.copy_(inputs[0][5:6].expand(SIZE) * 2), 6.0),
     "view-before": Use(
         lambda impl: impl.full((2, SIZE), 3.0)[1],
-        lambda one, out, held: out.copy_(held[0] - one),
+        lambda one, out, inputs: out.copy_(inputs[0] - one),
         2.0,
     ),
     "transposed": Use(
         lambda impl: impl.full((SIZE, 2), 3.0).t(),
-        lambda one, out, held: out.copy_(held[0][1] + one),
+        lambda one, out, inputs: out.copy_(inputs[0][1] + one),
         4.0,
     ),
 }
@@ -89,8 +89,8 @@ def check_death(impl: Adapter, name: str) -> None:
     """The use's graph replays while the input lives and is refused once it is gone."""
     use = USES[name]
     one, out = impl.full(SIZE, 1.0), impl.full(SIZE, POISON)
-    held = [use.prepare(impl)]
-    graph, _ = checked(impl, lambda: use.body(one, out, held))
+    inputs = [use.prepare(impl)]
+    graph, _ = checked(impl, lambda: use.body(one, out, inputs))
     expect_alive(impl, graph, out, use.expected, f"used as {name}")
-    held.clear()
+    inputs.clear()
     expect_dead(impl, graph, out, f"used as {name}, then deleted")

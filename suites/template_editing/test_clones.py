@@ -32,22 +32,22 @@ def test_clone_runs(impl: Adapter, replays: int) -> None:
                 x.copy_(impl.tensor(torch.arange(SIZE, dtype=torch.float32) + turn))
                 out.fill_(-1.0)
                 launch(impl, executable)
-                wanted = (torch.arange(SIZE) + turn) * 3 + 1
-                expect_equal(impl, out, wanted, "a clone of the template does the captured work")
+                expected = (torch.arange(SIZE) + turn) * 3 + 1
+                expect_equal(impl, out, expected, "a clone of the template does the captured work")
     x.fill_(2.0)
     replay(impl, graph)
     expect_equal(impl, out, 7.0, "a clone leaves the graph's own replay alone")
 
 
 @requirement("template-editing.clone-independent")
-@pytest.mark.parametrize("edited", ["clone", "template"])
-def test_edit_of_one(impl: Adapter, edited: str) -> None:
+@pytest.mark.parametrize("target", ["clone", "template"])
+def test_edit_of_one(impl: Adapter, target: str) -> None:
     """A changed parameter and an added node stay in the one that was edited."""
     x, flag, extra = impl.full(SIZE, 0.0), impl.full(SIZE, -1.0), impl.full((3, 5), -1.0)
     graph, template = kept(impl, lambda: x.add_(1))
     node = template.add_memset(flag, 3.0)
     with template.clone() as clone:
-        if edited == "clone":
+        if target == "clone":
             clone.change_memset(template.in_clone(node, clone), flag, 4.0)
             clone.add_memset(extra, 6.0)
         else:
@@ -63,25 +63,25 @@ def test_edit_of_one(impl: Adapter, edited: str) -> None:
                         launch(impl, executable)
                     else:
                         replay(impl, graph)
-                    promise = f"an edit of the {edited} shows there and not in the other"
-                    expect_equal(impl, flag, 4.0 if name == edited else 3.0, promise)
-                    expect_equal(impl, extra, 6.0 if name == edited else -1.0, promise)
+                    promise = f"an edit of the {target} shows there and not in the other"
+                    expect_equal(impl, flag, 4.0 if name == target else 3.0, promise)
+                    expect_equal(impl, extra, 6.0 if name == target else -1.0, promise)
                 expect_equal(impl, x, 2.0 * (turn + 1), "both do the captured work")
 
 
 @requirement("template-editing.clone-outlives-reset")
-@pytest.mark.parametrize("made", ["before-reset", "after-reset"])
-def test_clone_after_reset(impl: Adapter, made: str) -> None:
+@pytest.mark.parametrize("moment", ["before-reset", "after-reset"])
+def test_clone_after_reset(impl: Adapter, moment: str) -> None:
     """A clone's executable, made before or after reset(), runs when the graph holds nothing any more."""
     x = impl.full(SIZE, 0.0)
     graph, template = kept(impl, lambda: x.add_(2))
     replay(impl, graph)
     impl.synchronize()
     with template.clone() as clone:
-        if made == "after-reset":
+        if moment == "after-reset":
             graph.reset()
         with clone.executable() as executable:
-            if made == "before-reset":
+            if moment == "before-reset":
                 graph.reset()
             expect_raises("a graph that was reset holds nothing to replay", graph.replay)
             for turn in range(2, 5):

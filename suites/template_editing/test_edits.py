@@ -35,8 +35,8 @@ def test_empty_node(impl: Adapter, place: str) -> None:
     for value in (1.0, -3.0, 8.0):
         x.fill_(value)
         replay(impl, graph)
-        wanted = 5.0 if place == "behind" else 6.0
-        expect_equal(impl, x, wanted, f"an empty node puts the memset {place} the captured addition")
+        expected = 5.0 if place == "behind" else 6.0
+        expect_equal(impl, x, expected, f"an empty node puts the memset {place} the captured addition")
 
 
 @requirement("template-editing.host-node")
@@ -75,8 +75,8 @@ def test_child_graph(impl: Adapter, place: str) -> None:
     for value in (1.0, -3.0, 8.0):
         x.fill_(value)
         replay(impl, graph)
-        wanted = (value + 1) * 3 if place == "behind" else value * 3 + 1
-        expect_equal(impl, x, wanted, f"a child graph {place} the captured work runs there")
+        expected = (value + 1) * 3 if place == "behind" else value * 3 + 1
+        expect_equal(impl, x, expected, f"a child graph {place} the captured work runs there")
         expect_equal(impl, flag, 0.0, "a child graph is a copy: edits of its original do not reach it")
 
 

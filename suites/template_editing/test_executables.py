@@ -32,15 +32,15 @@ class _Scene:
         self.executable = executable_of(impl, self.graph)
         self._replays = 0
 
-    def check(self, promise: str, flag: float = 3.0, copied: Any = None) -> None:
-        """Replay twice on poisoned tensors; reject unless they hold what is given."""
+    def check(self, promise: str, flag: float = 3.0, contents: Any = None) -> None:
+        """Replay twice on poisoned tensors; reject unless they hold `flag` and `contents`."""
         for _ in range(2):
             self._replays += 1
             self.flag.fill_(-1.0)
             self.copy.fill_(-1.0)
             replay(self._impl, self.graph)
             expect_equal(self._impl, self.flag, flag, promise)
-            expect_equal(self._impl, self.copy, torch.arange(SIZE) if copied is None else copied, promise)
+            expect_equal(self._impl, self.copy, torch.arange(SIZE) if contents is None else contents, promise)
             expect_equal(self._impl, self.x, float(self._replays), "the captured work is left in place")
 
 

@@ -1,4 +1,4 @@
-"""What the runtime tells of a template."""
+"""What the runtime tells about a template."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ def test_type_of_an_added_node(impl: Adapter, kind: str) -> None:
         "Graph": lambda: template.add_child(other),
     }
     node = add[kind]()
-    wanted = getattr(impl.runtime.cudaGraphNodeType, f"cudaGraphNodeType{kind}")
-    found = template.type_of(node)
-    expect(found == wanted, f"the runtime tells the type of an added node, here {wanted!r}", f"{found!r}")
+    expected = getattr(impl.runtime.cudaGraphNodeType, f"cudaGraphNodeType{kind}")
+    node_type = template.type_of(node)
+    expect(node_type == expected, f"the runtime gives the type of an added node, here {expected!r}", f"{node_type!r}")
     after = {int(node): template.type_of(node) for node in template.nodes()}
-    expect(after == {**before, int(node): wanted}, "an edit leaves the captured nodes as they are", f"{after}")
+    expect(after == {**before, int(node): expected}, "an edit leaves the captured nodes as they are", f"{after}")
 
 
 @requirement("template-editing.queries-agree")
 @row_or_fork("template-editing.fork-and-join")
 def test_queries_agree(impl: Adapter, program: str) -> None:
-    """Edges, neighbours and roots tell one story."""
+    """Edges, neighbours and roots agree with each other."""
     _, template = kept(impl, fork(impl) if program == "fork" else row_of_operators(impl))
     edges, nodes = set(template.edges()), template.nodes()
     expect(bool(edges), "captured work that depends on earlier work has edges", "there are none")
     for node in nodes:
         before = {earlier for earlier, later in edges if later == int(node)}
         behind = {later for earlier, later in edges if earlier == int(node)}
-        found = template.counted("cudaGraphNodeGetDependencies", node)
-        expect(found == before, "a node's dependencies are the edges that lead to it", f"{found} instead of {before}")
-        found = template.counted("cudaGraphNodeGetDependentNodes", node)
-        expect(found == behind, "a node's dependents are the edges that leave it", f"{found} instead of {behind}")
+        answer = template.counted("cudaGraphNodeGetDependencies", node)
+        expect(answer == before, "a node's dependencies are the edges that lead to it", f"{answer} instead of {before}")
+        answer = template.counted("cudaGraphNodeGetDependentNodes", node)
+        expect(answer == behind, "a node's dependents are the edges that leave it", f"{answer} instead of {behind}")
     roots = {int(node) for node in nodes} - {later for _, later in edges}
-    found = template.counted("cudaGraphGetRootNodes", template.handle)
-    expect(found == roots, "the roots are the nodes that no edge leads to", f"{found} instead of {roots}")
+    answer = template.counted("cudaGraphGetRootNodes", template.handle)
+    expect(answer == roots, "the roots are the nodes that no edge leads to", f"{answer} instead of {roots}")
 
 
 @requirement("template-editing.fork-and-join", "template-editing.queries-agree")
@@ -77,17 +77,23 @@ def test_fork_and_join(impl: Adapter) -> None:
 @requirement("template-editing.parameters-read-back")
 @pytest.mark.parametrize("value", [3.0, -7.5])
 def test_parameters_are_read_back(impl: Adapter, value: float) -> None:
-    """A memset node tells where it writes, how much and what, also after a change."""
+    """A memset node says where it writes, how much and what, also after a change."""
     _, template = kept(impl, row_of_operators(impl))
     flag, other = impl.full(37, 0.0), impl.full((3, 5), 0.0)
     node = template.add_memset(flag, 1.0)
     for target in (flag, other):
         template.change_memset(node, target, value)
-        found = template.memset_of(node)
-        seen = (int(found.dst), int(found.value), int(found.elementSize), int(found.width), int(found.height))
-        wanted = (target.data_ptr(), pattern_of(value, target.dtype), 4, target.numel(), 1)
+        parameters = template.memset_of(node)
+        values = (
+            int(parameters.dst),
+            int(parameters.value),
+            int(parameters.elementSize),
+            int(parameters.width),
+            int(parameters.height),
+        )
+        expected = (target.data_ptr(), pattern_of(value, target.dtype), 4, target.numel(), 1)
         expect(
-            seen == wanted,
-            f"a memset's destination, value, element size, width and height can be read back: {wanted}",
-            f"{seen}",
+            values == expected,
+            f"a memset's destination, value, element size, width and height can be read back: {expected}",
+            f"{values}",
         )

@@ -1,1 +1,1 @@
-"""torch.xpu.XPUGraph alone: debug mode beside keep_graph, and what its documents leave open."""
+"""torch.xpu.XPUGraph alone: debug mode and keep_graph, and what its documents leave open."""

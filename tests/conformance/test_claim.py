@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reports
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.records.claim import claim
 from conformance.records.record import Record
 from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.session import executor, recorder  # noqa: F401 - likewise
 from reports.words import STANDINGS
+from tests.conformance.conftest import Kit
 from tests.reports.samples import FAIL, PASS, REQUIREMENTS, result, sample
+
+pytest_plugins = ["pytester"]
 
 _SCORED = [entry.id for entry in REQUIREMENTS if entry.scored and entry.holds_for("cuda", "2.14")]
 
@@ -72,11 +77,27 @@ def test_a_record_without_its_footer_claims_nothing(tmp_path: Path) -> None:
 
 def test_the_words_of_one_claim(tmp_path: Path) -> None:
     assessment = sample(tmp_path / "run.jsonl").assessment
-    made = claim(assessment, implementation="x", dialect="cuda", revision="2.14")
+    text = claim(assessment, implementation="x", dialect="cuda", revision="2.14")
     assert (
-        made.line == "PASS: x as cuda 2.14: 4 of 4 scored requirements met (1 more behind capabilities declared absent)"
+        text.line == "PASS: x as cuda 2.14: 4 of 4 scored requirements met (1 more behind capabilities declared absent)"
     )
-    assert made.detail == (
+    assert text.detail == (
         "All 5 scored requirements of revision 2.14 for the cuda dialect are met, "
         "apart from 1 behind a feature declared absent."
     )
+
+
+def test_terminal_footer_and_page_agree_on_a_run_that_stopped_early(kit: Kit) -> None:
+    kit.tests("""
+        @requirement("alpha.one")
+        def test_one(impl): fail("p", "s")
+
+        @requirement("alpha.two")
+        def test_two(impl): ...
+    """)
+    result, record = kit.recorded("-x")
+    assert record.footer is not None
+    assert (record.footer.verdict, record.footer.complete) == ("fail", False)
+    result.stdout.fnmatch_lines([record.claim.line])
+    assert record.claim.line.startswith("FAIL: ")
+    assert record.claim.headline == "The claim does not hold."

@@ -43,11 +43,11 @@ def test_wrong_use_is_one_line_and_status_4(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 4
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("graph-conformance: ")
-    assert message in told.err
-    assert told.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("graph-conformance: ")
+    assert message in output.err
+    assert output.err.count("\n") == 1
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,8 +68,8 @@ def test_help_imports_no_torch() -> None:
     code = "import sys; from conformance.cli import main; main(sys.argv[1:])"
     for words, absent in (("--help",), {"torch"}), (("merge", "--help"), {"torch", "reports"}):
         ending = f"import atexit, sys; atexit.register(lambda: print(sorted({absent!r} & set(sys.modules)))); {code}"
-        done = subprocess.run([sys.executable, "-c", ending, *words], capture_output=True, text=True, check=True)
-        assert done.stdout.splitlines()[-1] == "[]"
+        process = subprocess.run([sys.executable, "-c", ending, *words], capture_output=True, text=True, check=True)
+        assert process.stdout.splitlines()[-1] == "[]"
 
 
 def test_an_installation_without_the_reports_command_says_so(
@@ -77,39 +77,39 @@ def test_an_installation_without_the_reports_command_says_so(
 ) -> None:
     monkeypatch.setattr("conformance.cli.program.entry_points", lambda **_: ())
     assert main(["report", "run.jsonl", "--output=out"]) == 4
-    told = capsys.readouterr().err
-    assert told.startswith("graph-conformance: no command 'report': the kit's installation is older than its code")
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert output.startswith("graph-conformance: no command 'report': the kit's installation is older than its code")
+    assert output.count("\n") == 1
 
 
 def test_requirements_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     area = next(iter(load_registry().areas))
     assert main(["requirements", f"--area={area}", "--level=must"]) == 0
-    told = capsys.readouterr().out
-    assert f"{area}." in told
-    assert " should " not in told
+    output = capsys.readouterr().out
+    assert f"{area}." in output
+    assert " should " not in output
 
 
 def test_requirements_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["requirements", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [entry["id"] for entry in told] == list(load_registry().requirements)
+    entries = json.loads(capsys.readouterr().out)
+    assert [entry["id"] for entry in entries] == list(load_registry().requirements)
 
 
 def test_implementations(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["implementations"]) == 0
-    told = capsys.readouterr().out
-    assert "reference_impl.CUDAGraph" in told
-    assert "torch.cuda.CUDAGraph" in told
+    output = capsys.readouterr().out
+    assert "reference_impl.CUDAGraph" in output
+    assert "torch.cuda.CUDAGraph" in output
 
 
 def test_doctor_says_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
-    told = capsys.readouterr().out
-    assert f"kit {__version__}, Python " in told
-    assert "plug-in: registered with pytest" in told
-    assert "reference: " in told
-    assert "torch.cuda: " in told
+    output = capsys.readouterr().out
+    assert f"kit {__version__}, Python " in output
+    assert "plug-in: registered with pytest" in output
+    assert "reference: " in output
+    assert "torch.cuda: " in output
 
 
 def test_doctor_finds_a_broken_kit(
@@ -214,12 +214,12 @@ def test_run_works_from_any_folder_and_minds_no_project_there(tmp_path: Path) ->
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n", encoding="utf-8")
     (tmp_path / "mine.py").write_text("class Mine:\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-c", "from conformance.cli import main; raise SystemExit(main())"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "run", "--impl=mine.py:Mine"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 4
+    assert process.returncode == 4
     # Other people's plug-ins may have their say before.
-    said = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+    said = [line for line in process.stderr.splitlines() if line.startswith("ERROR: ")]
     assert len(said) == 1
     assert said[0].startswith("ERROR: conformance: --impl=mine.py:Mine: class Mine is no graph class")
-    assert "Traceback" not in done.stdout + done.stderr
+    assert "Traceback" not in process.stdout + process.stderr

@@ -111,14 +111,14 @@ def page(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_coverage_lists_what_is_undecided(page: None, recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
     record = recorded({"alpha.one": Verdict.PASS, "alpha.two": Verdict.SKIPPED})
     assert main(["requirements", "--coverage", str(record.path)]) == 1
-    told = capsys.readouterr().out
-    assert [line.split() for line in told.splitlines() if line.startswith("page ")] == [
+    output = capsys.readouterr().out
+    assert [line.split() for line in output.splitlines() if line.startswith("page ")] == [
         ["page", "Graph", "2", "1", "1", "0"],
         ["page", "replay", "1", "0", "0", "1"],
         ["page", "(all)", "3", "1", "1", "1"],
     ]
-    assert "it is about the future" in told
-    assert told.splitlines()[-1].split() == ["page.replay.two", "alpha.two"]
+    assert "it is about the future" in output
+    assert output.splitlines()[-1].split() == ["page.replay.two", "alpha.two"]
 
 
 def test_coverage_without_gaps(page: None, recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,19 +209,19 @@ def test_a_stale_page_is_refused(sources: None, tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == f"written: {file}\nup to date: {file}\n"
     file.write_text(file.read_text(encoding="utf-8").replace("One is promised.", "Two."), encoding="utf-8")
     assert main(["requirements", "--check", str(file)]) == 1
-    told = capsys.readouterr().out
-    assert told.startswith(f"stale: {file}; write it again: graph-conformance requirements --markdown {file}\n")
-    assert "-Two." in told
-    assert "+One is promised." in told
+    output = capsys.readouterr().out
+    assert output.startswith(f"stale: {file}; write it again: graph-conformance requirements --markdown {file}\n")
+    assert "-Two." in output
+    assert "+One is promised." in output
 
 
 def test_the_suites_are_collected_without_an_implementation(tmp_path: Path) -> None:
     code = """
         from conformance.session.deciding_tests import tests_by_requirement
-        found = tests_by_requirement()
-        assert all(test.startswith("suites/") and "[" not in test for tests in found.values() for test in tests)
-        print(*found["signatures.construction"])
+        index = tests_by_requirement()
+        assert all(test.startswith("suites/") and "[" not in test for tests in index.values() for test in tests)
+        print(*index["signatures.construction"])
     """
     lines = "\n".join(line.strip() for line in code.splitlines())
-    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "suites/signatures/test_constructor.py::test_type\n"
+    process = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert process.stdout == "suites/signatures/test_constructor.py::test_type\n"

@@ -41,8 +41,8 @@ def kit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_report_is_written(folder: Path) -> None:
     record = _write(folder / "run.jsonl")
-    done = kit(folder, *COMMAND, "report", str(record), "--output=out")
-    assert done.returncode == 0, done.stderr
+    process = kit(folder, *COMMAND, "report", str(record), "--output=out")
+    assert process.returncode == 0, process.stderr
     assert "<title>" in (folder / "out" / "report.html").read_text(encoding="utf-8")
 
 
@@ -50,15 +50,15 @@ def test_report_is_written(folder: Path) -> None:
 @pytest.mark.parametrize("isolation", ["--no-isolate", "--isolate"])
 def test_suites_run(folder: Path, start: tuple[str, ...], isolation: str) -> None:
     chosen = [str(FILE)] if start is PYTEST else ["-k", FILE.name]
-    done = kit(folder, *start, "--impl=reference", isolation, "-q", *chosen)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert " passed" in done.stdout
+    process = kit(folder, *start, "--impl=reference", isolation, "-q", *chosen)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert " passed" in process.stdout
 
 
 def test_self_check_finds_its_catalogue(folder: Path) -> None:
-    done = kit(folder, *COMMAND, "self-check", "--quick", "--fault=takes-any-mode", "--processes=1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 fault: 1 killed" in done.stdout
+    process = kit(folder, *COMMAND, "self-check", "--quick", "--fault=takes-any-mode", "--processes=1")
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "1 fault: 1 killed" in process.stdout
 
 
 @pytest.mark.parametrize("isolation", ["--no-isolate", "--isolate"])
@@ -67,13 +67,13 @@ def test_what_is_imported_already_is_named(folder: Path, package: str, isolation
     (folder / "mine.py").write_text(
         f"import {package}\nfrom conformance.adapters.reference import adapter\n", encoding="utf-8"
     )
-    done = kit(folder, *COMMAND, "run", "--impl=mine.py:adapter", isolation, "-k", FILE.name)
-    assert done.returncode == 4, done.stdout + done.stderr
-    (said,) = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+    process = kit(folder, *COMMAND, "run", "--impl=mine.py:adapter", isolation, "-k", FILE.name)
+    assert process.returncode == 4, process.stdout + process.stderr
+    (said,) = [line for line in process.stderr.splitlines() if line.startswith("ERROR: ")]
     assert str(folder / package / "__init__.py") in said
     assert f"hides the kit's package {package!r} ({ROOT / package})" in said
     assert "rename it" in said
-    assert "Traceback" not in done.stdout + done.stderr
+    assert "Traceback" not in process.stdout + process.stderr
 
 
 def test_a_folder_that_is_no_package_hides_nothing(folder: Path) -> None:
@@ -81,5 +81,5 @@ def test_a_folder_that_is_no_package_hides_nothing(folder: Path) -> None:
     (folder / "mine.py").write_text(
         "import suites\nfrom conformance.adapters.reference import adapter\n", encoding="utf-8"
     )
-    done = kit(folder, *PYTEST, "--impl=mine.py:adapter", "--no-isolate", "-q", str(FILE))
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = kit(folder, *PYTEST, "--impl=mine.py:adapter", "--no-isolate", "-q", str(FILE))
+    assert process.returncode == 0, process.stdout + process.stderr

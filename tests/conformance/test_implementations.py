@@ -124,8 +124,8 @@ def test_several_are_kept_in_order() -> None:
 
 def test_known_names_are_loaded_from_where_they_say() -> None:
     assert set(KNOWN) >= {"reference", "torch.cuda"}
-    for known in KNOWN.values():
-        module, _, attribute = known.factory.partition(":")
+    for implementation in KNOWN.values():
+        module, _, attribute = implementation.factory.partition(":")
         assert module.startswith("conformance.adapters.")
         assert callable(getattr(importlib.import_module(module), attribute))
 
@@ -178,14 +178,14 @@ def test_a_new_stream_is_none_that_is_in_use() -> None:
 
     module = types.SimpleNamespace(Stream=Stream, graph=types.SimpleNamespace(default_capture_stream=None))
     adapter = ModuleAdapter("vendor", module, object, device="cpu", revision="2.14")
-    held = [adapter.new_stream(), adapter.new_stream()]
+    streams = [adapter.new_stream(), adapter.new_stream()]
     module.graph.default_capture_stream = Stream()
-    held += [adapter.new_stream(), adapter.new_stream()]
-    assert [stream.number for stream in held] == [0, 1, 3, 4]
-    del held[1]
-    held.append(adapter.new_stream())
-    assert held[-1].number == 1
-    assert adapter.new_stream() in held, "more streams than there are"
+    streams += [adapter.new_stream(), adapter.new_stream()]
+    assert [stream.number for stream in streams] == [0, 1, 3, 4]
+    del streams[1]
+    streams.append(adapter.new_stream())
+    assert streams[-1].number == 1
+    assert adapter.new_stream() in streams, "more streams than there are"
 
 
 def test_a_subclass_of_a_known_graph_class_needs_no_adapter(
@@ -283,10 +283,10 @@ WRONG = [
 def test_a_wrong_name_is_refused_in_one_line(spec: str, message: str) -> None:
     with pytest.raises(ImplementationError) as refusal:
         resolve(spec)
-    told = str(refusal.value)
-    assert told.startswith(f"--impl={spec}: ")
-    assert message in told
-    assert "\n" not in told
+    line = str(refusal.value)
+    assert line.startswith(f"--impl={spec}: ")
+    assert message in line
+    assert "\n" not in line
 
 
 def test_a_device_for_what_takes_none_is_refused() -> None:

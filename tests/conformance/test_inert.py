@@ -15,8 +15,8 @@ pytest_plugins = ["pytester"]
 
 def test_loading_the_plug_in_imports_no_torch() -> None:
     code = "import sys, conformance.plugin; print(sorted({'torch', 'hypothesis', 'numpy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 def test_a_projects_own_options_and_fixtures_of_the_same_names_work(pytester: pytest.Pytester) -> None:

@@ -122,11 +122,11 @@ def test_keys_and_lines_of_later_versions_are_passed_over(tmp_path: Path) -> Non
 )
 def test_what_is_no_record_is_refused(tmp_path: Path, lines: list[str], message: str) -> None:
     path = tmp_path / "run.jsonl"
-    known = {
+    samples = {
         "HEADER": json.dumps({"kind": "header", **HEADER.to_dict()}),
         "RESULT": json.dumps({"kind": "result", **FIRST.to_dict()}),
     }
-    path.write_text("".join(known.get(line, line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text("".join(samples.get(line, line) + "\n" for line in lines), encoding="utf-8")
     with pytest.raises(RecordError) as refusal:
         read_record(path)
     assert message in str(refusal.value)

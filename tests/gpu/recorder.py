@@ -36,10 +36,10 @@ class Recorder:
                 # The real runtime gives the address of what was destroyed again.
                 for value in results[1:]:
                     self.names.pop((type(value).__name__, self.number(value)), None)
-            shown = [self.show(each) for each in results]
+            texts = [self.show(each) for each in results]
             if name == "cudaStreamGetCaptureInfo" and results[2]:
-                shown[2] = self.name("capture", results[2])
-            self.log.append(f"{name}: {', '.join(shown)}")
+                texts[2] = self.name("capture", results[2])
+            self.log.append(f"{name}: {', '.join(texts)}")
             return results
 
         return call

@@ -44,9 +44,9 @@ def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = S
 
 
 def _shards(folder: Path, count: int, tests: list[str] | None = None) -> list[Path]:
-    given = TESTS if tests is None else tests
+    names = TESTS if tests is None else tests
     return [
-        _write(folder / f"{index}.jsonl", f"{index}/{count}", [test for test in given if home_of(test, count) == index])
+        _write(folder / f"{index}.jsonl", f"{index}/{count}", [test for test in names if home_of(test, count) == index])
         for index in range(1, count + 1)
     ]
 
@@ -186,9 +186,9 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
     assert sizes[1] - sizes[0] < 16 << 20, sizes
     paths = _shards(tmp_path, 10, tests)
     # Of this process's own time, which is all that it takes: other programs may be in the way.
-    begun = time.process_time()
+    start = time.process_time()
     merged: Record = merge(paths, tmp_path / "all.jsonl")
-    took = time.process_time() - begun
+    took = time.process_time() - start
     assert len(merged.results) == 100_000
     # A busy machine was seen to take 8 s.
     assert took < 30, took

@@ -54,8 +54,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def run(plan: Path, output: Path, *further: str) -> None:
     command = [sys.executable, "-m", "tools.mutants", "run", str(plan), "--output", str(output), "--processes", "2"]
     command += [f"--impl={TINY}:Counting", "--suites", "tests/mutants/tiny/suite.py", "--test-limit", "1", *further]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 0, process.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -158,16 +158,20 @@ def test_generated_mutants() -> None:
     pytest.importorskip("mutmut")
     from tools.mutants.generate import mutants_of
 
-    made = mutants_of("program.py", TEXTS)
-    assert {"+ if value <= 0:", "+ pass", "+ return None"} <= {line for each in made for line in each.diff.split("\n")}
-    added = [line for each in made for line in each.diff.split("\n") if line.startswith("+")]
+    mutants = mutants_of("program.py", TEXTS)
+    assert {"+ if value <= 0:", "+ pass", "+ return None"} <= {
+        line for each in mutants for line in each.diff.split("\n")
+    }
+    added = [line for each in mutants for line in each.diff.split("\n") if line.startswith("+")]
     assert {line for line in added if "check(" in line} >= {'+ check(None, "an", each - other, "addition")'}
     assert not any(end in line for line in added for end in ("(None, None,", "other, None)", "other, )"))
-    assert not any("_log" in each.diff for each in made)
+    assert not any("_log" in each.diff for each in mutants)
     assert all("strict=True" in line for line in added if "zip(" in line)
-    assert not any('"' in each.diff.partition("\n+")[2].partition(",")[0] for each in made if "check(" not in each.diff)
-    assert [each.function for each in made if not each.runnable] == ["<module>"]
-    for each in made:
+    assert not any(
+        '"' in each.diff.partition("\n+")[2].partition(",")[0] for each in mutants if "check(" not in each.diff
+    )
+    assert [each.function for each in mutants if not each.runnable] == ["<module>"]
+    for each in mutants:
         compile(each.source(TEXTS), "program.py", "exec")
         assert len(each.source(TEXTS).split("\n")) == len(TEXTS.split("\n"))
 
@@ -201,9 +205,9 @@ def test_table_without_what_no_document_describes() -> None:
 
 def test_results_of_a_plan() -> None:
     """Those of other mutants do not count; that the lines above have changed does not matter."""
-    known, gone = (mutant(old, new) for old, new, _ in list(CHANGES.values())[:2])
-    results = Results({}, {each.id: Result.of(each, Outcome.KILLED) for each in (known, gone)})
-    moved = dataclasses.replace(known, line=known.line + 5)
+    present, gone = (mutant(old, new) for old, new, _ in list(CHANGES.values())[:2])
+    results = Results({}, {each.id: Result.of(each, Outcome.KILLED) for each in (present, gone)})
+    moved = dataclasses.replace(present, line=present.line + 5)
     of = results.of(Plan({TINY: digest(SOURCE)}, (moved,)))
     assert {result.line for result in of.by_id.values()} == {moved.line}
     assert of.totals == {TINY: {"mutants": 1, "runnable": 1}}
@@ -234,7 +238,7 @@ def test_own_explanations_name_modules_that_there_are() -> None:
 
 def test_results_are_json_lines(results: tuple[Path, Path]) -> None:
     head, *further = results[1].read_text(encoding="utf-8").splitlines()
-    told = json.loads(head)
-    assert told["totals"] == {TINY: {"mutants": len(CHANGES), "runnable": len(CHANGES)}}
-    assert {"started", "suites", "python", "torch"} <= told["environment"].keys()
+    header = json.loads(head)
+    assert header["totals"] == {TINY: {"mutants": len(CHANGES), "runnable": len(CHANGES)}}
+    assert {"started", "suites", "python", "torch"} <= header["environment"].keys()
     assert len(further) == len(CHANGES)

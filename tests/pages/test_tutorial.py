@@ -55,9 +55,9 @@ def test_the_run_ends_as_shown(run: subprocess.CompletedProcess[str]) -> None:
 def test_the_failure_reads_as_shown(run: subprocess.CompletedProcess[str]) -> None:
     (section,) = re.findall(r"^```\n(_+ test_many_instantiations.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     # The command of a checkout is another one than that of the installed suites.
-    shown = [line for line in section.splitlines() if line != "…" and not line.startswith("run it again")]
-    assert len(shown) > 15
-    assert [line for line in shown if line not in run.stdout.splitlines()] == []
+    lines = [line for line in section.splitlines() if line != "…" and not line.startswith("run it again")]
+    assert len(lines) > 15
+    assert [line for line in lines if line not in run.stdout.splitlines()] == []
 
 
 @pytest.mark.usefixtures("run")

@@ -35,7 +35,7 @@ class Streams:
     """Streams whose work is done when a test says so."""
 
     def __init__(self) -> None:
-        self.done: set[int] = set()
+        self.idle: set[int] = set()
 
     def fence(self, stream: int) -> Callable[[], bool]:
-        return lambda: stream in self.done
+        return lambda: stream in self.idle

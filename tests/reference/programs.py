@@ -123,16 +123,16 @@ def embedding() -> Program:
 
 def foreach() -> Program:
     """Operators over lists of tensors, in place and not."""
-    held = [torch.zeros(n) for n in (3, 8, 1)]
+    state = [torch.zeros(n) for n in (3, 8, 1)]
     x = [torch.zeros(n) for n in (3, 8, 1)]
 
     def step() -> Tensors:
-        torch._foreach_mul_(held, 0.9)
-        torch._foreach_add_(held, x, alpha=0.1)
-        roots = torch._foreach_sqrt(torch._foreach_abs(held))
+        torch._foreach_mul_(state, 0.9)
+        torch._foreach_add_(state, x, alpha=0.1)
+        roots = torch._foreach_sqrt(torch._foreach_abs(state))
         return tuple(torch._foreach_addcdiv(roots, x, torch._foreach_add(roots, 1.0)))
 
-    return Program(tuple(x), step, tuple(held))
+    return Program(tuple(x), step, tuple(state))
 
 
 def autocast() -> Program:

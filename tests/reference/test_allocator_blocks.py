@@ -45,10 +45,10 @@ def test_sizes_are_those_of_torch_cuda(nbytes: int, size: int, segment: int, kin
 def test_best_fit_takes_the_smallest_hole() -> None:
     allocator = CachingAllocator()
     blocks = [allocator.allocate(nbytes, 0) for nbytes in (4096, 512, 1024, 512, 2048, 512)]
-    wanted = blocks[2].address
+    hole = blocks[2].address
     for index in (0, 2, 4):
         allocator.free(blocks[index])
-    assert allocator.allocate(1000, 0).address == wanted
+    assert allocator.allocate(1000, 0).address == hole
 
 
 def test_neighbours_merge_whatever_the_order_of_frees() -> None:
@@ -171,13 +171,13 @@ def test_a_free_waits_for_the_other_streams() -> None:
     (segment,) = allocator.memory_snapshot()
     assert segment["blocks"][0]["state"] == "active_pending_free"
     assert (segment["allocated_size"], segment["active_size"]) == (0, 1024)
-    streams.done.add(2)
+    streams.idle.add(2)
     assert allocator.allocate(700, 1).address != address
     with pytest.raises(RuntimeError, match="freed before"):
         allocator.free(block)
     with pytest.raises(RuntimeError, match="is freed"):
         allocator.use_on_stream(block, 9)
-    streams.done.add(3)
+    streams.idle.add(3)
     again = allocator.allocate(700, 1)
     assert again.address == address
     assert contents(again) == b"\xff" * 1024
@@ -196,7 +196,7 @@ def test_peaks_tell_allocated_from_active() -> None:
     assert stats["allocated_bytes.all.peak"] == 512
     assert stats["allocation.all.peak"] == 1
     assert stats["active_bytes.all.peak"] == 3 * 512
-    streams.done.add(1)
+    streams.idle.add(1)
     assert set(current(allocator).values()) == {0, 1, 2 * MIB}
     allocator.reset_peak_memory_stats()
     assert allocator.memory_stats()["active_bytes.all.peak"] == 0

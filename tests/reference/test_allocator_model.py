@@ -43,7 +43,7 @@ class AllocatorModel(RuleBasedStateMachine):
         self.allocator = CachingAllocator(limit=64 * MIB, fence=self.streams.fence)
         self.live: dict[int, tuple[Block, int, int]] = {}
         self.uses: dict[PoolId, int] = {}
-        self.taken = 0
+        self.allocations = 0
         return DEFAULT_POOL
 
     @rule(target=pools, own=st.booleans())
@@ -76,11 +76,11 @@ class AllocatorModel(RuleBasedStateMachine):
             block = self.allocator.allocate(nbytes, stream, pool)
         except OutOfMemoryError:
             return multiple()
-        self.taken += 1
+        self.allocations += 1
         assert (block.stream, block.pool, block.requested) == (stream, pool, nbytes)
         assert block.size >= nbytes
         assert ctypes.string_at(block.address, 512) == b"\xff" * 512
-        value = self.taken % 251
+        value = self.allocations % 251
         write(block, value)
         self.live[block.address] = (block, block.size, value)
         return block
@@ -93,9 +93,9 @@ class AllocatorModel(RuleBasedStateMachine):
             self.allocator.use_on_stream(block, 7)
         self.allocator.free(block)
 
-    @rule(done=st.booleans())
-    def finish(self, done: bool) -> None:
-        self.streams.done = {7} if done else set()
+    @rule(idle=st.booleans())
+    def finish(self, idle: bool) -> None:
+        self.streams.idle = {7} if idle else set()
 
     @rule()
     def empty_cache(self) -> None:
@@ -113,7 +113,7 @@ class AllocatorModel(RuleBasedStateMachine):
 
     @invariant()
     def segments_are_tiled_by_their_blocks(self) -> None:
-        found: set[int] = set()
+        addresses: set[int] = set()
         for segment in self.allocator.memory_snapshot():
             blocks = segment["blocks"]
             assert blocks[0]["address"] == segment["address"]
@@ -121,8 +121,8 @@ class AllocatorModel(RuleBasedStateMachine):
             for left, right in itertools.pairwise(blocks):
                 assert left["address"] + left["size"] == right["address"]
                 assert (left["state"], right["state"]) != ("inactive", "inactive")
-            found |= {b["address"] for b in blocks if b["state"] == "active_allocated"}
-        assert found == set(self.live)
+            addresses |= {b["address"] for b in blocks if b["state"] == "active_allocated"}
+        assert addresses == set(self.live)
 
     @invariant()
     def statistics_add_up(self) -> None:
@@ -158,7 +158,7 @@ class AllocatorModel(RuleBasedStateMachine):
         assert stats["reserved_bytes.all.current"] <= 64 * MIB
 
     def teardown(self) -> None:
-        self.streams.done = {7}
+        self.streams.idle = {7}
         for block, _, _ in self.live.values():
             self.allocator.free(block)
         for pool, uses in self.uses.items():

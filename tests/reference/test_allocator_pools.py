@@ -18,19 +18,19 @@ from .allocator_kit import MIB, write
 
 
 def test_pool_ids_are_unique_across_threads() -> None:
-    found: list[PoolId] = []
+    pools: list[PoolId] = []
 
     def take() -> None:
         for _ in range(200):
-            found.extend((new_pool_id(), graph_pool_handle()))
+            pools.extend((new_pool_id(), graph_pool_handle()))
 
     threads = [threading.Thread(target=take) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(found)) == 1600
-    assert all((pool[0] == 0) != (pool[1] == 0) for pool in found)
+    assert len(set(pools)) == 1600
+    assert all((pool[0] == 0) != (pool[1] == 0) for pool in pools)
 
 
 def test_a_pool_is_recorded_to_once_at_a_time() -> None:

@@ -96,7 +96,7 @@ def test_the_snapshot_has_torch_cudas_shape() -> None:
 def test_the_limit_is_met_by_releasing_cached_segments_first() -> None:
     allocator = CachingAllocator(limit=22 * MIB)
     allocator.free(allocator.allocate(2 * MIB, 0))
-    kept = allocator.allocate(12 * MIB, 1)
+    block = allocator.allocate(12 * MIB, 1)
     assert allocator.memory_reserved() == 12 * MIB
     before = current(allocator)
     with pytest.raises(OutOfMemoryError) as error:
@@ -106,7 +106,7 @@ def test_the_limit_is_met_by_releasing_cached_segments_first() -> None:
     assert current(allocator) == before
     stats = allocator.memory_stats()
     assert (stats["num_ooms"], stats["num_alloc_retries"]) == (1, 2)
-    allocator.free(kept)
+    allocator.free(block)
     assert allocator.allocate(11 * MIB, 0).size
 
 
@@ -131,22 +131,22 @@ def test_what_no_machine_has_is_out_of_memory(nbytes: int) -> None:
 
 
 def test_observers_see_every_segment() -> None:
-    seen: list[tuple[int, ...]] = []
+    calls: list[tuple[int, ...]] = []
 
     def mapped(address: int, nbytes: int) -> None:
         assert allocator.segment_of(address) is None
-        seen.append((address, nbytes))
+        calls.append((address, nbytes))
 
-    allocator = CachingAllocator(on_map=mapped, on_unmap=lambda address: seen.append((address,)))
+    allocator = CachingAllocator(on_map=mapped, on_unmap=lambda address: calls.append((address,)))
     block = allocator.allocate(5, 0)
     address = block.segment.address
     allocator.allocate(5, 0)
-    assert seen == [(address, 2 * MIB)]
+    assert calls == [(address, 2 * MIB)]
     other = allocator.allocate(5, 1)
     start = other.segment.address
     allocator.free(other)
     allocator.empty_cache()
-    assert seen[1:] == [(start, 2 * MIB), (start,)]
+    assert calls[1:] == [(start, 2 * MIB), (start,)]
 
 
 def test_an_observer_that_refuses_changes_nothing() -> None:

@@ -130,8 +130,8 @@ def test_an_exit_with_live_tensors_is_silent() -> None:
         cycle = [tensor(3)]; cycle.append(cycle)
         """,
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
 def test_the_core_does_not_import_torch() -> None:
@@ -141,8 +141,8 @@ def test_the_core_does_not_import_torch() -> None:
         "import sys, types; top = types.ModuleType('reference_impl'); "
         "top.__path__ = ['reference_impl']; sys.modules['reference_impl'] = top; " + script
     )
-    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, check=False)
-    assert done.returncode == 0
+    process = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, check=False)
+    assert process.returncode == 0
 
 
 # Threads and finalizers
@@ -155,14 +155,14 @@ def test_threads_return_to_the_baseline() -> None:
 
     def work(seed: int) -> None:
         rng = random.Random(seed)
-        held: list[tuple[torch.Tensor, int]] = []
+        tensors: list[tuple[torch.Tensor, int]] = []
         for step in range(600):
-            if held and rng.random() < 0.5:
-                tensor, value = held.pop(rng.randrange(len(held)))
+            if tensors and rng.random() < 0.5:
+                tensor, value = tensors.pop(rng.randrange(len(tensors)))
                 assert bool((tensor == value).all())
             else:
                 tensor, block = floats(allocator, rng.randrange(1, 2000))
-                held.append((tensor.fill_(seed * 1000 + step), seed * 1000 + step))
+                tensors.append((tensor.fill_(seed * 1000 + step), seed * 1000 + step))
                 if rng.random() < 0.2:
                     allocator.use_on_stream(block, 1 + rng.randrange(3))
             if step % 100 == 0:
@@ -176,7 +176,7 @@ def test_threads_return_to_the_baseline() -> None:
             list(executor.map(work, range(6)))
     finally:
         sys.setswitchinterval(interval)
-    streams.done = {1, 2, 3}
+    streams.idle = {1, 2, 3}
     allocator.empty_cache()
     assert current(allocator) == baseline
 

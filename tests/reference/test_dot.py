@@ -56,11 +56,11 @@ def test_drawn_by_graphviz(program: Callable[[], None], verbose: bool, tmp_path:
     drawn = subprocess.run([DOT, "-Tsvg", path], capture_output=True, check=False)
     assert drawn.returncode == 0, drawn.stderr.decode()
     assert not drawn.stderr, drawn.stderr.decode()
-    shown = tuple(drawn.stdout.count(f'class="{kind}"'.encode()) for kind in ("node", "edge"))
+    counts = tuple(drawn.stdout.count(f'class="{kind}"'.encode()) for kind in ("node", "edge"))
 
     nodes = graph.get_graph_data()["nodes"]
     edges = sum(len(node["dependencies"]) for node in nodes)
-    assert shown == (len(nodes), edges)
+    assert counts == (len(nodes), edges)
     drawing = read(path.read_text(encoding="utf-8"))
     assert (len(drawing.nodes), len(drawing.edges)) == (len(nodes), edges)
     assert bool(nodes) is (program is not empty)

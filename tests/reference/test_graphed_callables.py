@@ -72,8 +72,8 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 def graph_model(model: nn.Module, shape: tuple[int, ...]) -> None:
     if isinstance(model, Chain):
         hidden = torch.randn(shape[0], 3, requires_grad=True)
-        made = ref.make_graphed_callables((model.first, model.last), ((torch.randn(shape),), (hidden,)))
-        assert made == (model.first, model.last)
+        modules = ref.make_graphed_callables((model.first, model.last), ((torch.randn(shape),), (hidden,)))
+        assert modules == (model.first, model.last)
     else:
         assert ref.make_graphed_callables(model, (torch.randn(shape),)) is model
 
@@ -102,23 +102,27 @@ def train(
     return losses, [tensor.detach().clone() for tensor in model.state_dict().values()]
 
 
-def assert_same(seen: list[torch.Tensor], wanted: list[torch.Tensor]) -> None:
-    for number, (a, b) in enumerate(zip(seen, wanted, strict=True)):
+def assert_same(actual: list[torch.Tensor], expected: list[torch.Tensor]) -> None:
+    for number, (a, b) in enumerate(zip(actual, expected, strict=True)):
         assert torch.equal(a, b), f"tensor {number}: {a} is not {b}"
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", MODELS)
 def test_training_equals_eager(name: str, optimizer: str) -> None:
-    for seen, wanted in zip(train(name, optimizer, graphed=True), train(name, optimizer, graphed=False), strict=True):
-        assert_same(seen, wanted)
+    for actual, expected in zip(
+        train(name, optimizer, graphed=True), train(name, optimizer, graphed=False), strict=True
+    ):
+        assert_same(actual, expected)
 
 
 @pytest.mark.parametrize("to_none", [True, False], ids=["none", "zeros"])
 def test_accumulated_gradients_equal_eager(to_none: bool) -> None:
     graphed = train("two-modules", "sgd", graphed=True, to_none=to_none, parts=3)
-    for seen, wanted in zip(graphed, train("two-modules", "sgd", graphed=False, to_none=to_none, parts=3), strict=True):
-        assert_same(seen, wanted)
+    for actual, expected in zip(
+        graphed, train("two-modules", "sgd", graphed=False, to_none=to_none, parts=3), strict=True
+    ):
+        assert_same(actual, expected)
 
 
 def test_function_of_nested_arguments() -> None:
@@ -132,17 +136,17 @@ def test_function_of_nested_arguments() -> None:
 
     graphed = ref.make_graphed_callables(function, arguments())
     for _ in range(4):
-        given = arguments()
-        leaves = given[0]["a"], given[1][0]
-        seen, wanted = graphed(*given), function(*given)
-        assert seen.keys() == wanted.keys()
-        assert isinstance(seen["parts"], tuple)
-        assert not seen["parts"][1].requires_grad
-        assert torch.equal(seen["parts"][1], wanted["parts"][1])
-        assert torch.equal(seen["sum"], wanted["sum"])
+        args = arguments()
+        leaves = args[0]["a"], args[1][0]
+        actual, expected = graphed(*args), function(*args)
+        assert actual.keys() == expected.keys()
+        assert isinstance(actual["parts"], tuple)
+        assert not actual["parts"][1].requires_grad
+        assert torch.equal(actual["parts"][1], expected["parts"][1])
+        assert torch.equal(actual["sum"], expected["sum"])
         assert_same(
-            list(torch.autograd.grad((seen["sum"] * 3 + seen["parts"][0]).sum(), leaves)),
-            list(torch.autograd.grad((wanted["sum"] * 3 + wanted["parts"][0]).sum(), leaves)),
+            list(torch.autograd.grad((actual["sum"] * 3 + actual["parts"][0]).sum(), leaves)),
+            list(torch.autograd.grad((expected["sum"] * 3 + expected["parts"][0]).sum(), leaves)),
         )
 
 
@@ -150,8 +154,8 @@ def test_output_that_the_loss_leaves_out_counts_as_zero() -> None:
     x = torch.randn(7, requires_grad=True)
     graphed = ref.make_graphed_callables(lambda x: (x * 2, x * x), (x,))
     for _ in range(3):
-        given = torch.randn(7, requires_grad=True)
-        (gradient,) = torch.autograd.grad(graphed(given)[0].sum(), given)
+        argument = torch.randn(7, requires_grad=True)
+        (gradient,) = torch.autograd.grad(graphed(argument)[0].sum(), argument)
         assert gradient.tolist() == [2.0] * 7
 
 

@@ -54,9 +54,9 @@ def replayed(
     return results, [tensor.stride() for tensor in outputs]
 
 
-def assert_same(seen: list[list[torch.Tensor]], wanted: list[list[torch.Tensor]]) -> None:
-    for step, (seen_step, wanted_step) in enumerate(zip(seen, wanted, strict=True)):
-        for number, (a, b) in enumerate(zip(seen_step, wanted_step, strict=True)):
+def assert_same(actual: list[list[torch.Tensor]], expected: list[list[torch.Tensor]]) -> None:
+    for step, (actual_step, expected_step) in enumerate(zip(actual, expected, strict=True)):
+        for number, (a, b) in enumerate(zip(actual_step, expected_step, strict=True)):
             where = f"step {step}, tensor {number}"
             assert a.dtype == b.dtype, where
             assert torch.equal(a, b), f"{where}: {a} is not {b}"
@@ -64,10 +64,10 @@ def assert_same(seen: list[list[torch.Tensor]], wanted: list[list[torch.Tensor]]
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_replay_equals_eager(name: str) -> None:
-    wanted, strides = eager(PROGRAMS[name])
-    seen, seen_strides = replayed(PROGRAMS[name])
-    assert_same(seen, wanted)
-    assert seen_strides == strides
+    expected, strides = eager(PROGRAMS[name])
+    actual, actual_strides = replayed(PROGRAMS[name])
+    assert_same(actual, expected)
+    assert actual_strides == strides
 
 
 class TensorTracker(TorchDispatchMode):
@@ -75,17 +75,17 @@ class TensorTracker(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[str] = []
+        self.operators: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(func.name())
+        self.operators.append(func.name())
         return func(*args, **(kwargs or {}))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("where", ["before", "inside"])
 def test_another_dispatch_mode_sees_the_capture_and_changes_nothing(name: str, where: str) -> None:
-    wanted, _ = eager(PROGRAMS[name])
+    expected, _ = eager(PROGRAMS[name])
     tracker = TensorTracker()
 
     @contextlib.contextmanager
@@ -94,12 +94,12 @@ def test_another_dispatch_mode_sees_the_capture_and_changes_nothing(name: str, w
             yield
 
     if where == "inside":
-        seen, _ = replayed(PROGRAMS[name], modes())
+        actual, _ = replayed(PROGRAMS[name], modes())
     else:
         with modes():
-            seen, _ = replayed(PROGRAMS[name])
-    assert_same(seen, wanted)
-    assert tracker.seen
+            actual, _ = replayed(PROGRAMS[name])
+    assert_same(actual, expected)
+    assert tracker.operators
 
 
 def test_a_number_for_what_a_mask_picks_is_a_fill() -> None:

@@ -16,7 +16,7 @@ SESSIONS = range(12)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_give_eagers_bits(name: str) -> None:
     """Eager steps, then replays, with host reads between them and nothing else that waits."""
-    wanted, _ = eager(PROGRAMS[name])
+    expected, _ = eager(PROGRAMS[name])
     for seed in SESSIONS[:3]:
         torch.manual_seed(0)
         program = PROGRAMS[name]()
@@ -24,29 +24,29 @@ def test_programs_give_eagers_bits(name: str) -> None:
         graph = ref.CUDAGraph()
         with ref.graph(graph):
             outputs = program.step()
-        seen = []
+        actual = []
         with ref.session(seed):
             for refill in SEEDS:
                 program.refill(refill)
                 graph.replay()
-                seen.append([ref.read(tensor) for tensor in (*outputs, *program.state)])
-        assert_same(seen, wanted)
+                actual.append([ref.read(tensor) for tensor in (*outputs, *program.state)])
+        assert_same(actual, expected)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_eager_work_in_a_session_gives_eagers_bits(name: str) -> None:
-    wanted, _ = eager(PROGRAMS[name])
+    expected, _ = eager(PROGRAMS[name])
     for seed in SESSIONS[:3]:
         torch.manual_seed(0)
         program = PROGRAMS[name]()
         torch.manual_seed(1)
-        seen = []
+        actual = []
         with ref.session(seed):
             for refill in SEEDS:
                 program.refill(refill)
                 outputs = program.step()
-                seen.append([ref.read(tensor) for tensor in (*outputs, *program.state)])
-        assert_same(seen, wanted)
+                actual.append([ref.read(tensor) for tensor in (*outputs, *program.state)])
+        assert_same(actual, expected)
 
 
 def unordered_read(seed: int) -> float:
@@ -83,7 +83,7 @@ def test_a_read_behind_a_wait_is_right() -> None:
 
 def test_memory_freed_under_another_streams_work_shows() -> None:
     """The side stream still reads a tensor whose memory the main stream has freed and used again."""
-    seen = set()
+    totals = set()
     for seed in SESSIONS:
         x = ref.tensor([1.0] * 200)
         side = ref.Stream()
@@ -95,10 +95,10 @@ def test_memory_freed_under_another_streams_work_shows() -> None:
             del y
             other = x + 40
             with ref.stream(side):
-                seen.add(float(ref.read(total)[0]))
+                totals.add(float(ref.read(total)[0]))
             assert float(ref.read(other)[0]) == 41.0
-    assert len(seen) > 1
-    assert 2.0 in seen
+    assert len(totals) > 1
+    assert 2.0 in totals
 
 
 def test_an_event_means_its_latest_record() -> None:

@@ -76,7 +76,7 @@ def test_unknown_mode_is_refused() -> None:
 
 
 def test_capture_info_follows_the_capture() -> None:
-    s, log, seen = stream(), [], []
+    s, log, numbers = stream(), [], []
     for _ in range(2):
         begin(s)
         first = ok(rt.cudaStreamGetCaptureInfo(s))
@@ -87,8 +87,8 @@ def test_capture_info_follows_the_capture() -> None:
         assert (state, number, count, len(data)) == (ACTIVE, first[1], 1, 1)
         assert nodes(template) == [int(waits[0])]
         assert ok(rt.cudaStreamEndCapture(s)) == template
-        seen.append(number)
-    assert seen[0] != seen[1]
+        numbers.append(number)
+    assert numbers[0] != numbers[1]
     assert [int(each) for each in ok(rt.cudaStreamGetCaptureInfo(s))[:3]] == [int(NONE), 0, 0]
 
 

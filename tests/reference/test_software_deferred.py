@@ -44,14 +44,14 @@ def test_each_stream_keeps_its_order(seed: int) -> None:
 
 
 def test_missing_synchronisation_shows() -> None:
-    seen: set[tuple[Any, ...]] = set()
+    orders: set[tuple[Any, ...]] = set()
     for seed in range(30):
         first, second, log = stream(), stream(), []
         with rt.deferred(seed):
             launch(first, log, "written")
             launch(second, log, "read")
-        seen.add(tuple(log))
-    assert seen == {("written", "read"), ("read", "written")}
+        orders.add(tuple(log))
+    assert orders == {("written", "read"), ("read", "written")}
 
 
 def test_synchronising_runs_a_varying_amount_of_other_work() -> None:
@@ -107,10 +107,10 @@ def test_queries_report_and_make_progress() -> None:
         ok(rt.cudaEventRecord(mark, s))
         assert code(rt.cudaStreamQuery(s)) == E.cudaErrorNotReady
         assert code(rt.cudaEventQuery(mark)) == E.cudaErrorNotReady
-        asked = 0
+        queries = 0
         while code(rt.cudaEventQuery(mark)) == E.cudaErrorNotReady:
-            asked += 1
-        assert 0 < asked < 10
+            queries += 1
+        assert 0 < queries < 10
         assert log == list(range(10))
         ok(rt.cudaStreamQuery(s))
         ok(rt.cudaEventQuery(event()))
@@ -223,7 +223,7 @@ def test_event_nodes_of_a_graph_order_other_streams() -> None:
 
 
 def test_memory_is_held_until_the_launch_ended() -> None:
-    held: list[object] = []
+    holds: list[object] = []
 
     class Block:
         def acquire(self) -> object:
@@ -231,24 +231,24 @@ def test_memory_is_held_until_the_launch_ended() -> None:
 
     class Hold:
         def __init__(self) -> None:
-            held.append(1)
+            holds.append(1)
 
         def __del__(self) -> None:
-            held.pop()
+            holds.pop()
 
     s = stream()
-    seen: list[int] = []
+    counts: list[int] = []
     with capturing(s) as templates:
         for _ in range(2):
-            ok(rt.launchKernel(Work(lambda: seen.append(len(held)), memory=[Block()]), s))
+            ok(rt.launchKernel(Work(lambda: counts.append(len(holds)), memory=[Block()]), s))
     executable = instantiate(templates[0])
     with rt.deferred():
         ok(rt.cudaGraphLaunch(executable, s))
-        ok(rt.launchKernel(Work(lambda: seen.append(len(held)), memory=[Block()]), s))
-        assert len(held) == 3
+        ok(rt.launchKernel(Work(lambda: counts.append(len(holds)), memory=[Block()]), s))
+        assert len(holds) == 3
         ok(rt.cudaStreamSynchronize(s))
-        assert held == []
-    assert seen == [3, 3, 1]
+        assert holds == []
+    assert counts == [3, 3, 1]
 
 
 def test_failure_is_reported_by_what_waits_for_it() -> None:

@@ -155,11 +155,11 @@ class Block:
 
     def __init__(self) -> None:
         self.acquired = 0
-        self.held = 0
+        self.holds = 0
 
     def acquire(self) -> object:
         self.acquired += 1
-        self.held += 1
+        self.holds += 1
         return Hold(self)
 
 
@@ -168,20 +168,20 @@ class Hold:
         self.block = block
 
     def __del__(self) -> None:
-        self.block.held -= 1
+        self.block.holds -= 1
 
 
 def test_memory_is_acquired_once_a_launch_and_held_during_it() -> None:
-    s, block, seen = stream(), Block(), []
+    s, block, counts = stream(), Block(), []
     with capturing(s) as templates:
         for _ in range(3):
-            ok(rt.launchKernel(Work(lambda: seen.append(block.held), memory=[block]), s))
+            ok(rt.launchKernel(Work(lambda: counts.append(block.holds), memory=[block]), s))
     assert block.acquired == 0
     executable = instantiate(templates[0])
     for launches in (1, 2):
         ok(rt.cudaGraphLaunch(executable, s))
-        assert (block.acquired, block.held) == (launches, 0)
-    assert seen == [1] * 6
+        assert (block.acquired, block.holds) == (launches, 0)
+    assert counts == [1] * 6
 
 
 def test_raising_kernel_fails_the_launch_and_nothing_else() -> None:
@@ -315,8 +315,8 @@ def test_event_nodes_record_and_wait() -> None:
 
 
 def test_host_functions_run() -> None:
-    seen: list[int] = []
-    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda data: seen.append(data or 0))
+    values: list[int] = []
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda data: values.append(data or 0))
     params = rt.cudaHostNodeParams()
     params.fn = rt.cudaHostFn_t(init_value=ctypes.cast(callback, ctypes.c_void_p).value)
     params.userData = 77
@@ -330,17 +330,17 @@ def test_host_functions_run() -> None:
     ok(rt.cudaGraphExecHostNodeSetParams(executable, node, params))
     ok(rt.cudaGraphLaunch(executable, 0))
     ok(rt.cudaLaunchHostFunc(s, params.fn, 79))
-    assert seen == [77, 78, 79]
+    assert values == [77, 78, 79]
     assert code(rt.cudaLaunchHostFunc(s, 0, 0)) == E.cudaErrorInvalidValue
 
 
-@pytest.mark.parametrize(("flags", "kept"), [(0, 0), (1, 1), (8, 8), (9, 9), (2, None), (1024, None)])
-def test_instantiation_flags(flags: int, kept: int | None) -> None:
+@pytest.mark.parametrize(("flags", "expected"), [(0, 0), (1, 1), (8, 8), (9, 9), (2, None), (1024, None)])
+def test_instantiation_flags(flags: int, expected: int | None) -> None:
     answer = rt.cudaGraphInstantiate(template(), flags)
-    if kept is None:
+    if expected is None:
         assert answer == (E.cudaErrorInvalidValue, None)
     else:
-        assert ok(rt.cudaGraphExecGetFlags(ok(answer))) == kept
+        assert ok(rt.cudaGraphExecGetFlags(ok(answer))) == expected
         assert ok(rt.cudaGraphExecGetId(answer[1])) > 0
     params = rt.cudaGraphInstantiateParams()
     params.flags = flags & 9

@@ -69,12 +69,12 @@ def objects() -> dict[str, Any]:
 
 
 def stale() -> dict[str, Any]:
-    made = objects()
-    ok(rt.cudaGraphExecDestroy(made[EXECUTABLE]))
-    ok(rt.cudaGraphDestroy(made[TEMPLATE]))
-    ok(rt.cudaStreamDestroy(made[STREAM]))
-    ok(rt.cudaEventDestroy(made[EVENT]))
-    return made
+    handles = objects()
+    ok(rt.cudaGraphExecDestroy(handles[EXECUTABLE]))
+    ok(rt.cudaGraphDestroy(handles[TEMPLATE]))
+    ok(rt.cudaStreamDestroy(handles[STREAM]))
+    ok(rt.cudaEventDestroy(handles[EVENT]))
+    return handles
 
 
 @pytest.mark.parametrize(("kind", "call"), CALLS)
@@ -96,13 +96,13 @@ def test_other_streams_get_an_error_code(call: Callable[[Any], Any]) -> None:
 
 
 def test_handles_look_like_addresses_and_are_never_given_twice() -> None:
-    seen: set[int] = set()
+    earlier: set[int] = set()
     for _ in range(20):
         handles = {int(handle) for handle in stale().values()}
         assert all(handle >> 40 == 0x7F and handle % 16 == 0 for handle in handles)
         assert len(handles) == 5
-        assert not handles & seen
-        seen |= handles
+        assert not handles & earlier
+        earlier |= handles
 
 
 def test_plain_integers_and_handle_objects_are_the_same() -> None:
@@ -132,9 +132,9 @@ def test_counts_return_to_their_baseline() -> None:
     }
     template = ok(rt.cudaStreamEndCapture(s))
     ok(rt.cudaGraphAddChildGraphNode(template, None, 0, template := ok(rt.cudaGraphClone(template))))
-    made = instantiate(template)
+    executable = instantiate(template)
     assert rt.live_counts()["execs"] == before["execs"] + 1
-    ok(rt.cudaGraphExecDestroy(made))
+    ok(rt.cudaGraphExecDestroy(executable))
     ok(rt.cudaEventDestroy(mark))
     ok(rt.cudaStreamDestroy(s))
 

@@ -99,8 +99,8 @@ def test_copies_of_rows_and_slices() -> None:
     gap = b"\xff" * 13
     rows = [bytes((9, 10, 11)), bytes((17, 18, 19)), bytes((41, 42, 43)), bytes((49, 50, 51))]
     assert read(address + 512, 64) == b"".join(row + gap for row in rows)
-    seen = ok(rt.cudaGraphMemcpyNodeGetParams(node))
-    assert (seen.extent.width, seen.extent.height, seen.extent.depth) == (3, 2, 2)
+    actual = ok(rt.cudaGraphMemcpyNodeGetParams(node))
+    assert (actual.extent.width, actual.extent.height, actual.extent.depth) == (3, 2, 2)
     params.extent = rt.make_cudaExtent(3, 2, 64)
     assert code(rt.cudaGraphAddMemcpyNode(graph, None, 0, params)) == E.cudaErrorInvalidValue
     assert code(rt.cudaGraphAddMemcpyNode(graph, None, 0, rt.cudaMemcpy3DParms())) == E.cudaErrorInvalidValue

@@ -36,18 +36,21 @@ def change(call: Any, graph: Any, *pairs: tuple[Any, Any]) -> Any:
 
 def test_nodes_and_edges_come_in_order_of_creation() -> None:
     graph = template()
-    made = [empty(graph)]
-    made.append(empty(graph, made[0]))
-    made.append(empty(graph, made[1], made[0]))
-    assert nodes(graph) == [int(node) for node in made]
+    chain = [empty(graph)]
+    chain.append(empty(graph, chain[0]))
+    chain.append(empty(graph, chain[1], chain[0]))
+    assert nodes(graph) == [int(node) for node in chain]
     assert edges(graph) == [(0, 1), (0, 2), (1, 2)]
-    assert [int(each) for each in ok(rt.cudaGraphNodeGetDependencies(made[2], 2))[0]] == [int(made[1]), int(made[0])]
-    assert [int(each) for each in ok(rt.cudaGraphNodeGetDependentNodes(made[0], 2))[0]] == [int(made[1]), int(made[2])]
-    assert [int(each) for each in ok(rt.cudaGraphGetRootNodes(graph, 1))[0]] == [int(made[0])]
-    assert [ok(rt.cudaGraphNodeGetLocalId(node)) for node in made] == [0, 1, 2]
-    assert ok(rt.cudaGraphNodeGetContainingGraph(made[0])) == graph
+    assert [int(each) for each in ok(rt.cudaGraphNodeGetDependencies(chain[2], 2))[0]] == [int(chain[1]), int(chain[0])]
+    assert [int(each) for each in ok(rt.cudaGraphNodeGetDependentNodes(chain[0], 2))[0]] == [
+        int(chain[1]),
+        int(chain[2]),
+    ]
+    assert [int(each) for each in ok(rt.cudaGraphGetRootNodes(graph, 1))[0]] == [int(chain[0])]
+    assert [ok(rt.cudaGraphNodeGetLocalId(node)) for node in chain] == [0, 1, 2]
+    assert ok(rt.cudaGraphNodeGetContainingGraph(chain[0])) == graph
     identity = ok(rt.cudaGraphGetId(graph))
-    assert ok(rt.cudaGraphNodeGetToolsId(made[2])) == identity << 32 | 2
+    assert ok(rt.cudaGraphNodeGetToolsId(chain[2])) == identity << 32 | 2
 
 
 def test_lists_are_counted_cut_and_filled() -> None:
@@ -163,11 +166,11 @@ def test_parameters_of_every_type() -> None:
     assert ok(rt.cudaGraphMemsetNodeGetParams(fill)).value == 9
     kind = rt.cudaMemcpyKind.cudaMemcpyDefault
     copy = ok(rt.cudaGraphAddMemcpyNode1D(graph, None, 0, address, address + 64, 16, kind))
-    seen = ok(rt.cudaGraphMemcpyNodeGetParams(copy))
-    assert (seen.dstPtr.ptr, seen.srcPtr.ptr, seen.extent.width, seen.kind) == (address, address + 64, 16, kind)
+    actual = ok(rt.cudaGraphMemcpyNodeGetParams(copy))
+    assert (actual.dstPtr.ptr, actual.srcPtr.ptr, actual.extent.width, actual.kind) == (address, address + 64, 16, kind)
     ok(rt.cudaGraphMemcpyNodeSetParams1D(copy, address, address + 128, 32, kind))
     assert ok(rt.cudaGraphMemcpyNodeGetParams(copy)).extent.width == 32
-    ok(rt.cudaGraphMemcpyNodeSetParams(copy, seen))
+    ok(rt.cudaGraphMemcpyNodeSetParams(copy, actual))
     assert ok(rt.cudaGraphMemcpyNodeGetParams(copy)).extent.width == 16
     record = ok(rt.cudaGraphAddEventRecordNode(graph, None, 0, mark))
     wait = ok(rt.cudaGraphAddEventWaitNode(graph, None, 0, mark))

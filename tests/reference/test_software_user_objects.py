@@ -132,14 +132,14 @@ def test_new_parameters_of_a_child_bring_theirs() -> None:
 
 
 def test_a_launch_in_flight_keeps_it() -> None:
-    seen: list[list[int]] = []
+    snapshots: list[list[int]] = []
     with rt.deferred():
         main, graph = stream(), template()
         kept_by(graph)
         rt.cudaStreamBeginCaptureToGraph(
             main, graph, None, None, 0, rt.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
         )
-        rt.launchKernel(Work(lambda: seen.append(list(destroyed))), main)
+        rt.launchKernel(Work(lambda: snapshots.append(list(destroyed))), main)
         rt.cudaStreamEndCapture(main)
         executable = instantiate(graph)
         rt.cudaGraphLaunch(executable, main)
@@ -147,7 +147,7 @@ def test_a_launch_in_flight_keeps_it() -> None:
         rt.cudaGraphDestroy(graph)
         assert destroyed == []
         rt.cudaStreamSynchronize(main)
-    assert seen == [[]]
+    assert snapshots == [[]]
     assert destroyed == [7]
 
 

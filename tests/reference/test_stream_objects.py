@@ -15,13 +15,13 @@ def test_a_stream_is_taken_once_by_two_threads(monkeypatch: pytest.MonkeyPatch) 
     """While one thread looks at a stream that nobody has any more, another thread takes it."""
     gc.collect()
     del [ref.Stream() for _ in range(2)][:]
-    asked, taken = software_streams.runtime.cudaStreamIsCapturing, []
+    original, streams = software_streams.runtime.cudaStreamIsCapturing, []
 
     def and_meanwhile(handle: int) -> tuple[Any, ...]:
         monkeypatch.undo()
-        taken.append(ref.Stream())
-        return asked(handle)
+        streams.append(ref.Stream())
+        return original(handle)
 
     monkeypatch.setattr(software_streams.runtime, "cudaStreamIsCapturing", and_meanwhile)
-    taken.append(ref.Stream())
-    assert len({stream.cuda_stream for stream in taken}) == 2
+    streams.append(ref.Stream())
+    assert len({stream.cuda_stream for stream in streams}) == 2

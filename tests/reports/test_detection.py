@@ -80,9 +80,9 @@ def pages(tmp_path: Path) -> Callable[[Table], tuple[Page, str]]:
 
 
 def test_is_shown(pages: Callable[[Table], tuple[Page, str]]) -> None:
-    made = pages(TABLE)
+    both = pages(TABLE)
     in_both(
-        made,
+        both,
         "What these suites detect",
         "1 of 1 faults killed; 1 of 1 variants accepted.",
         "Faults of the layer: recorder",
@@ -100,7 +100,7 @@ def test_is_shown(pages: Callable[[Table], tuple[Page, str]]) -> None:
         "2 min 03 s, 2 at a time",
         "sample machine",
     )
-    page, markdown = made
+    page, markdown = both
     for text in (page.text, markdown):
         assert "another state" not in text
         assert "Only a part" not in text
@@ -115,9 +115,9 @@ def test_is_left_out_when_there_is_none(tmp_path: Path) -> None:
 
 
 def test_what_went_wrong_comes_first_and_the_rest_by_layer(pages: Callable[[Table], tuple[Page, str]]) -> None:
-    page, markdown = made = pages(BAD)
+    page, markdown = both = pages(BAD)
     in_both(
-        made,
+        both,
         "✗ 2 of 3 faults killed; 0 of 1 variants accepted.",
         "✗ survived",
         "✗ false alarm",

@@ -33,9 +33,9 @@ def pages(tmp_path: Path) -> Callable[..., tuple[Page, str]]:
 
 
 def test_good_run_holds(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
-    made = pages(sample(tmp_path / "good.jsonl"))
+    both = pages(sample(tmp_path / "good.jsonl"))
     in_both(
-        made,
+        both,
         "The claim holds.",
         "All 5 scored requirements of revision 2.14 for the cuda dialect are met, apart from 1 behind a feature",
         "sample.Graph",
@@ -53,9 +53,9 @@ def test_good_run_holds(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) 
 
 
 def test_failures_say_all_that_is_needed(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
-    page, markdown = made = pages(sample(tmp_path / "bad.jsonl", BAD))
+    page, markdown = both = pages(sample(tmp_path / "bad.jsonl", BAD))
     in_both(
-        made,
+        both,
         "The claim does not hold.",
         "2 of 5 scored requirements",
         "With keep_graph=True the template stays valid after capture_end.",
@@ -75,8 +75,8 @@ def test_every_requirement_stands_in_the_table_by_area(tmp_path: Path, pages: Ca
     page, markdown = pages(sample(tmp_path / "bad.jsonl", BAD))
     rows = {row["id"]: row for row in page.all("tr") if "data-verdicts" in row}
     assert set(rows) == {f"requirement-{entry.id}" for entry in REQUIREMENTS}
-    seen = {key.removeprefix("requirement-"): row["data-verdicts"] for key, row in rows.items()}
-    assert seen == {
+    verdicts = {key.removeprefix("requirement-"): row["data-verdicts"] for key, row in rows.items()}
+    assert verdicts == {
         "keep-graph.template-outlives-capture-end": "fail",
         "keep-graph.late": "not_applicable",
         "replay.reads-now": "pass",
@@ -98,11 +98,9 @@ def test_counts_are_those_of_the_assessment(tmp_path: Path, results: tuple[objec
     (column,) = report.columns
     assert dict(column.scored) == {VERDICTS[verdict]: n for verdict, n in record.assessment.scored.items()}
     assert dict(column.tests) == {VERDICTS[verdict]: n for verdict, n in record.assessment.tests.items()}
-    shown = [
-        cell.word.key for area in report.areas for row in area.rows for cell in row.cells if row.requirement.scored
-    ]
+    keys = [cell.word.key for area in report.areas for row in area.rows for cell in row.cells if row.requirement.scored]
     assert {word.key: n for word, n in column.scored} == {
-        key: shown.count(key) for key in shown if key != "not_applicable"
+        key: keys.count(key) for key in keys if key != "not_applicable"
     }
 
 
@@ -131,8 +129,8 @@ def test_cut_off_line_is_incomplete(tmp_path: Path, pages: Callable[..., tuple[P
     path = sample(tmp_path / "cut.jsonl").path
     text = path.read_text(encoding="utf-8")
     path.write_text(text[:-20], encoding="utf-8")
-    page, _ = made = _written(path, tmp_path / "out")
-    in_both(made, "Incomplete record: no claim.")
+    page, _ = both = _written(path, tmp_path / "out")
+    in_both(both, "Incomplete record: no claim.")
     assert "The claim holds" not in page.text
 
 
@@ -174,9 +172,9 @@ def test_several_records_are_columns(tmp_path: Path, pages: Callable[..., tuple[
         sample(tmp_path / "good.jsonl"),
         sample(tmp_path / "other.jsonl", implementation="other.Graph", dialect="xpu", suite_digest="ffff"),
     ]
-    page, markdown = made = pages(*records)
+    page, markdown = both = pages(*records)
     labels = ["sample.Graph (bad)", "sample.Graph (good)", "other.Graph (other)"]
-    in_both(made, *labels, "3 implementations", "The records come from different suites")
+    in_both(both, *labels, "3 implementations", "The records come from different suites")
     assert [cell["data-label"] for cell in page.all("td") if "data-label" in cell][:3] == labels
     row = next(row for row in page.all("tr") if row.get("id") == "requirement-replay.twice")
     assert row["data-verdicts"] == "crash pass"

@@ -70,9 +70,9 @@ def test_blocks_stay_open_until_they_are_left(script: Script) -> None:
     script.do("note('d')")
     script.leave()
     script.do("note('e')")
-    done = [*LOG]
-    assert done == ["into hall", "a", "into kitchen", "b", "c", "out of kitchen", "d", "out of hall", "e"]
-    assert run(script.text()) == done
+    events = [*LOG]
+    assert events == ["into hall", "a", "into kitchen", "b", "c", "out of kitchen", "d", "out of hall", "e"]
+    assert run(script.text()) == events
 
 
 def test_the_line_that_fails_is_the_last(script: Script) -> None:

@@ -61,8 +61,8 @@ def alone(script: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.rpartition(":")[2])
 def test_fails_with_the_fault_and_passes_without(broken: str, tmp_path: Path) -> None:
-    done = conformance(broken, tmp_path, *BROKEN[broken])
-    rejecting = [result for result in done.results if result.verdict.rejects]
+    record = conformance(broken, tmp_path, *BROKEN[broken])
+    rejecting = [result for result in record.results if result.verdict.rejects]
     scripts = sorted((tmp_path / "scripts").glob("*.py"))
     assert rejecting
     assert all(result.reproducer for result in rejecting)
@@ -75,26 +75,26 @@ def test_fails_with_the_fault_and_passes_without(broken: str, tmp_path: Path) ->
         assert failed.returncode != 0, script.name
         assert "no kit here" not in failed.stderr, failed.stderr
         assert "Error" in failed.stderr or "NotConforming" in failed.stderr
-        mended = tmp_path / "mended.py"
+        repaired = tmp_path / "repaired.py"
         right = script.read_text(encoding="utf-8").replace(f"Graph = _module.{name}", "Graph = backend.CUDAGraph")
-        mended.write_text(right, encoding="utf-8")
-        passed = alone(mended)
+        repaired.write_text(right, encoding="utf-8")
+        passed = alone(repaired)
         assert passed.returncode == 0, f"{script.name}\n{passed.stderr}"
 
 
 def test_states_the_requirement(tmp_path: Path) -> None:
-    done = conformance(REPLAYS_TWICE, tmp_path, "suites/replay/test_streams.py")
-    result = next(result for result in done.results if result.verdict.rejects)
-    known = {entry.id: entry for entry in done.header.requirements}
+    record = conformance(REPLAYS_TWICE, tmp_path, "suites/replay/test_streams.py")
+    result = next(result for result in record.results if result.verdict.rejects)
+    requirements = {entry.id: entry for entry in record.header.requirements}
     assert result.reproducer is not None
     for identity in result.requirements:
         assert identity in result.reproducer
-        assert known[identity].documents[0] in result.reproducer
+        assert requirements[identity].documents[0] in result.reproducer
 
 
 def test_passing_tests_have_none(tmp_path: Path) -> None:
-    done = conformance("reference", tmp_path, "suites/replay/test_streams.py")
-    assert all(result.reproducer is None for result in done.results)
+    record = conformance("reference", tmp_path, "suites/replay/test_streams.py")
+    assert all(result.reproducer is None for result in record.results)
     assert not (tmp_path / "scripts").exists()
 
 
@@ -123,9 +123,9 @@ def test_same_rejection_whatever_the_hash_seed(tmp_path: Path) -> None:
 
 
 def test_exploring_records_its_seed(tmp_path: Path) -> None:
-    done = conformance("reference", tmp_path, f"{LIFECYCLE}::test_hooks", "--explore=7")
-    assert done.header.options["explore"] == "7"
-    assert all("--explore=7" in result.command for result in done.results)
+    record = conformance("reference", tmp_path, f"{LIFECYCLE}::test_hooks", "--explore=7")
+    assert record.header.options["explore"] == "7"
+    assert all("--explore=7" in result.command for result in record.results)
     drawn = conformance("reference", tmp_path / "drawn", f"{LIFECYCLE}::test_hooks", "--explore")
     assert str(drawn.header.options["explore"]).isdecimal()
 
@@ -137,7 +137,7 @@ def conformance(implementation: str, folder: Path, *arguments: str, **environmen
         *(sys.executable, "-m", "pytest", "-q", "--tb=no", "--no-isolate", "-p", "no:cacheprovider"),
         *(f"--impl={implementation}", f"--record={record}", f"--reproducers={folder / 'scripts'}", *arguments),
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         cwd=ROOT,
         env={**os.environ, **environment},
@@ -146,7 +146,7 @@ def conformance(implementation: str, folder: Path, *arguments: str, **environmen
         timeout=300,
         check=False,
     )
-    assert done.returncode in (0, 1), done.stdout[-2000:] + done.stderr[-2000:]
+    assert process.returncode in (0, 1), process.stdout[-2000:] + process.stderr[-2000:]
     return read_record(record)
 
 

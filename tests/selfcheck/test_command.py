@@ -48,9 +48,9 @@ KILLED = (
 
 def self_check(*arguments: str) -> tuple[int, str]:
     command = [sys.executable, "-c", "from conformance.cli import main; raise SystemExit(main())", "self-check"]
-    done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode in {0, 1}, done.stdout[-2000:] + done.stderr[-2000:]
-    return done.returncode, done.stdout
+    process = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode in {0, 1}, process.stdout[-2000:] + process.stderr[-2000:]
+    return process.returncode, process.stdout
 
 
 def rows(printed: str) -> dict[str, Any]:
@@ -81,8 +81,8 @@ def test_its_script_fails_with_the_fault_and_passes_without(good: tuple[int, dic
 
 
 def test_a_variant_is_accepted(good: tuple[int, dict[str, Any]]) -> None:
-    status, found = good
-    row = found["accelerator-refuses-other-modes"]
+    status, table = good
+    row = table["accelerator-refuses-other-modes"]
     assert (row["outcome"], row["tests"]) == ("accepted", 0)
     assert row["run"] > 300
     assert status == 0
@@ -92,9 +92,9 @@ def test_what_should_have_been_rejected_fails_the_command(tmp_path: Path) -> Non
     page = tmp_path / "table.md"
     modules = ["--faults=tests.selfcheck.neutral", "--variants=tests.selfcheck.neutral"]
     status, printed = self_check("--json", *modules, f"--markdown={page}")
-    found = rows(printed)
+    table = rows(printed)
     assert status == 1
-    assert found["neutral"]["outcome"] == "survived"
-    assert found["misnamed"]["outcome"] == "wrong reason"
-    assert found["wrong"]["outcome"] == "false alarm"
+    assert table["neutral"]["outcome"] == "survived"
+    assert table["misnamed"]["outcome"] == "wrong reason"
+    assert table["wrong"]["outcome"] == "false alarm"
     assert "| neutral | Nothing is wrong. | **survived**" in page.read_text(encoding="utf-8")

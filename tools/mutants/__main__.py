@@ -47,61 +47,61 @@ def main() -> int:
     table.add_argument("--explained", type=Path, default=EXPLAINED, metavar="FILE")
     table.set_defaults(command=_table)
 
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        given.command(given)
+        arguments.command(arguments)
     except (PlanError, ConformanceError) as error:
         print(error, file=sys.stderr)
         return 4
     return 0
 
 
-def _plan(given: argparse.Namespace) -> None:
+def _plan(arguments: argparse.Namespace) -> None:
     from tools.mutants.generate import plan  # only here: the other commands do without mutmut
 
-    made = plan(ROOT, given.modules or reference_modules())
-    made.write(given.output)
-    for module, counted in made.totals().items():
+    mutant_plan = plan(ROOT, arguments.modules or reference_modules())
+    mutant_plan.write(arguments.output)
+    for module, counted in mutant_plan.totals().items():
         print(f"{module}: {counted['mutants']} mutants, {counted['runnable']} of them in functions")
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from tools.mutants.execution import Settings, run_mutants, surroundings  # only here: it imports torch
 
-    plan = Plan.read(given.plan)
-    if given.module:
-        plan = plan.of(given.module)
-    done = Results.read(given.skip).by_id
-    again = Results.read(given.survivors).by_id.values()
+    plan = Plan.read(arguments.plan)
+    if arguments.module:
+        plan = plan.of(arguments.module)
+    results = Results.read(arguments.skip).by_id
+    again = Results.read(arguments.survivors).by_id.values()
     open_ones = {result.id for result in again if result.outcome not in {Outcome.KILLED, Outcome.TIMEOUT}}
-    part = plan.part(*check_part(given.part))
-    mutants = chosen(part, open_ones if given.survivors else None, set(done))[: given.limit]
-    if given.output in given.skip:
-        whole = given.output.read_bytes()
-        os.truncate(given.output, whole.rfind(b"\n") + 1)  # a line without an end was cut off
-    with given.output.open("a" if given.output in given.skip else "w", encoding="utf-8") as stream:
+    part = plan.part(*check_part(arguments.part))
+    mutants = chosen(part, open_ones if arguments.survivors else None, set(results))[: arguments.limit]
+    if arguments.output in arguments.skip:
+        whole = arguments.output.read_bytes()
+        os.truncate(arguments.output, whole.rfind(b"\n") + 1)  # a line without an end was cut off
+    with arguments.output.open("a" if arguments.output in arguments.skip else "w", encoding="utf-8") as stream:
         writer = Writer(stream, plan, surroundings())
         settings = Settings(
-            processes=given.processes,
-            limit_s=given.test_limit,
-            budget_s=given.budget,
-            suites=given.suites,
-            implementations=tuple(given.impl),
-            reach=given.reach,
+            processes=arguments.processes,
+            limit_s=arguments.test_limit,
+            budget_s=arguments.budget,
+            suites=arguments.suites,
+            implementations=tuple(arguments.impl),
+            reach=arguments.reach,
         )
         terminal = sys.stderr  # what is printed while the suites run goes elsewhere
         run_mutants(plan, mutants, settings, writer.write, lambda line: print(line, file=terminal, flush=True))
 
 
-def _table(given: argparse.Namespace) -> None:
-    results = Results.read(given.results)
-    if given.plan is not None:
-        results = results.of(Plan.read(given.plan))
-    page = as_markdown(results, explanations(given.explained))
-    if given.markdown is None:
+def _table(arguments: argparse.Namespace) -> None:
+    results = Results.read(arguments.results)
+    if arguments.plan is not None:
+        results = results.of(Plan.read(arguments.plan))
+    page = as_markdown(results, explanations(arguments.explained))
+    if arguments.markdown is None:
         print(page, end="")
     else:
-        given.markdown.write_text(page, encoding="utf-8")
+        arguments.markdown.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

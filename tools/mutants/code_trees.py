@@ -17,13 +17,13 @@ Tree = dict[Way, CodeType]
 
 def tree(code: CodeType, way: Way = ()) -> Tree:
     """`code` and every code object inside it."""
-    found = {way: code}
+    codes = {way: code}
     numbers: dict[str, int] = {}
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             number = numbers[inner.co_name] = numbers.get(inner.co_name, -1) + 1
-            found |= tree(inner, (*way, (inner.co_name, number)))
-    return found
+            codes |= tree(inner, (*way, (inner.co_name, number)))
+    return codes
 
 
 def is_function(code: CodeType) -> bool:
@@ -78,12 +78,12 @@ class Live:
         Returns:
             How many functions were changed.
         """
-        wanted = {way: code for way, code in tree(original).items() if way[: len(top)] == top}
+        targets = {way: code for way, code in tree(original).items() if way[: len(top)] == top}
         new = tree(mutated(source))
-        if any(set(code.co_freevars) - set(new[way].co_freevars) for way, code in wanted.items() if way in new):
-            new = tree(mutated(_with_names(source, wanted, new)))
+        if any(set(code.co_freevars) - set(new[way].co_freevars) for way, code in targets.items() if way in new):
+            new = tree(mutated(_with_names(source, targets, new)))
         changed = 0
-        for way, code in wanted.items():
+        for way, code in targets.items():
             for function in self._functions.get(_mark(code), ()) if way in new else ():
                 function.__code__ = new[way]
                 changed += 1

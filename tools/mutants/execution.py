@@ -52,7 +52,7 @@ class Settings:
 
     Attributes:
         processes: how many at a time.
-        limit_s: seconds that a test may take, beside ten times what it takes undisturbed.
+        limit_s: seconds that a test may take, besides ten times what it takes undisturbed.
         budget_s: the most to spend on a mutant with the tests of one implementation, in seconds that its tests take
             while they are watched, which is two or three times what they take otherwise.
         suites: a file or folder of tests.
@@ -116,14 +116,14 @@ def surroundings() -> dict[str, str]:
 
 
 def _reach(settings: Settings, sources: dict[str, str], files: dict[str, str], names: list[str]) -> Reach:
-    told = json.dumps([names, sys.version, str(settings.root), suite_digest(), sources])
-    made_of = hashlib.sha256(told.encode()).hexdigest()
-    kept = Reach.read(settings.reach, made_of) if settings.reach is not None else None
-    if kept is None:
-        kept = learn(files.values(), names, settings.processes, settings.suites, _made_anew)
+    text = json.dumps([names, sys.version, str(settings.root), suite_digest(), sources])
+    made_of = hashlib.sha256(text.encode()).hexdigest()
+    reach = Reach.read(settings.reach, made_of) if settings.reach is not None else None
+    if reach is None:
+        reach = learn(files.values(), names, settings.processes, settings.suites, _fresh_device)
         if settings.reach is not None:
-            kept.write(settings.reach, made_of)
-    return kept
+            reach.write(settings.reach, made_of)
+    return reach
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class _Course:
     """A mutant under way."""
 
     mutant: Mutant
-    left: list[str]
+    implementations: list[str]
     began: float = 0.0
     tests: int = 0
     troubles: list[str] = field(default_factory=list)
@@ -176,7 +176,7 @@ class _Runner:
         """The job for the first implementation; ``None``, with the result written, where no test runs the statement."""
         faces = self._settings.faces(mutant.module)
         course = _Course(mutant, [name for name in faces if self._tests(mutant, name)])
-        if not course.left:
+        if not course.implementations:
             self._write(Result.of(mutant, Outcome.NOT_REACHED))
             return None
         return self._next(course)
@@ -197,20 +197,20 @@ class _Runner:
             function = test.partition("[")[0]
             rounds.append((numbers[function], place, test))
             numbers[function] += 1
-        taken: list[str] = []
+        selection: list[str] = []
         spent = 0.0
         for test in dict.fromkeys([*spread, *proven[:_SPREAD], *(test for _, _, test in sorted(rounds))]):
             seconds = self._reach.seconds[implementation, test]
-            if not taken or spent + seconds <= self._settings.budget_s:
-                taken.append(test)
+            if not selection or spent + seconds <= self._settings.budget_s:
+                selection.append(test)
                 spent += seconds
-        return taken
+        return selection
 
     def _tests(self, mutant: Mutant, implementation: str) -> list[str]:
         return self._reach.tests(implementation, self._files[mutant.module], mutant.first, mutant.last)
 
     def _next(self, course: _Course) -> Job:
-        implementation = course.left.pop(0)
+        implementation = course.implementations.pop(0)
         places: dict[str, int] = {}
 
         def wanted(case: Case, _: Sequence[TestResult]) -> bool:
@@ -224,8 +224,8 @@ class _Runner:
             self._apply(course.mutant)
             yield
 
-        def done(seen: Observed) -> Job | None:
-            return self._done(course, implementation, seen)
+        def done(observed: Observed) -> Job | None:
+            return self._done(course, implementation, observed)
 
         def limit(case: Case) -> float:
             return self._settings.limit_s + 10 * self._reach.seconds[implementation, case.test]
@@ -240,21 +240,23 @@ class _Runner:
             limit=limit,
         )
 
-    def _done(self, course: _Course, implementation: str, seen: Observed) -> Job | None:
-        course.tests += len(seen.results)
+    def _done(self, course: _Course, implementation: str, observed: Observed) -> Job | None:
+        course.tests += len(observed.results)
         further = {
             "implementation": implementation,
             "tests": course.tests,
             "seconds": round(time.monotonic() - course.began, 2),
         }
-        killing = next((result for result in seen.results if result.verdict.rejects), None)
-        course.troubles += [f"{each.test}: {each.message}" for each in seen.results if each.verdict is Verdict.ERROR]
-        course.troubles += [] if seen.trouble is None else [seen.trouble]
+        killing = next((result for result in observed.results if result.verdict.rejects), None)
+        course.troubles += [
+            f"{each.test}: {each.message}" for each in observed.results if each.verdict is Verdict.ERROR
+        ]
+        course.troubles += [] if observed.trouble is None else [observed.trouble]
         if killing is not None:
             outcome = Outcome.TIMEOUT if killing.verdict is Verdict.TIMEOUT else Outcome.KILLED
             self._kills[course.mutant.module, implementation][killing.test] += 1
             further |= {"test": killing.test, "requirements": killing.requirements, "message": reason(killing)[:300]}
-        elif course.left and seen.trouble is None:
+        elif course.implementations and observed.trouble is None:
             return self._next(course)
         elif course.troubles:
             outcome, further["message"] = Outcome.TROUBLE, one_line(course.troubles[0])[:300]
@@ -297,8 +299,8 @@ def _forget_device() -> None:
 
 
 @contextlib.contextmanager
-def _made_anew() -> Iterator[None]:
-    """Make the device anew, so that what its making runs is seen."""
+def _fresh_device() -> Iterator[None]:
+    """Let the first test make the device again, so that what its making runs is seen."""
     _forget_device()
     chosen_device.use_device("cpu")
     yield

@@ -43,13 +43,13 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
     visitor = _Visitor()
     wrapper.visit(visitor)
     original = tree(compile(source, module, "exec", dont_inherit=True))
-    found: dict[str, Mutant] = {}
-    seen: Counter[tuple[str, str]] = Counter()
+    mutants: dict[str, Mutant] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for change in visitor.changes:
         mutated = cst.ensure_type(wrapper.module.deep_replace(change.node, change.replacement), cst.Module).code
         start, end, lines = _region(source, mutated)
         padded = _put(source, start, end, lines)
-        if padded in found or padded == source:
+        if padded in mutants or padded == source:
             continue
         try:
             changed = differing(original, tree(compile(padded, module, "exec", dont_inherit=True)))
@@ -62,8 +62,8 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
         way = (inside or changed)[0]
         diff = _diff(source, start, end, lines)
         function = ".".join(name for name, _ in way if not name.startswith("<")) or "<module>"
-        seen[function, diff] += 1
-        found[padded] = Mutant(
+        counts[function, diff] += 1
+        mutants[padded] = Mutant(
             module,
             function,
             change.line,
@@ -73,10 +73,10 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
             end,
             tuple(lines),
             diff,
-            seen[function, diff],
+            counts[function, diff],
             runnable=bool(inside),
         )
-    return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.id))
+    return sorted(mutants.values(), key=lambda mutant: (mutant.line, mutant.id))
 
 
 def _region(source: str, mutated: str) -> tuple[int, int, list[str]]:
@@ -100,8 +100,8 @@ def _put(source: str, start: int, end: int, lines: list[str]) -> str:
 
 def _diff(source: str, start: int, end: int, lines: list[str]) -> str:
     old = source.split("\n")[start - 1 : end]
-    told = [line for line in difflib.ndiff(old, lines) if line[0] in "-+" and line[2:].strip()]
-    return "\n".join(f"{line[0]} {line[2:].strip()}" for line in told)
+    differences = [line for line in difflib.ndiff(old, lines) if line[0] in "-+" and line[2:].strip()]
+    return "\n".join(f"{line[0]} {line[2:].strip()}" for line in differences)
 
 
 # -- what is changed --------------------------------------------------------------------------------------------------

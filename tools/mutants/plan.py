@@ -49,8 +49,8 @@ class Mutant:
     @property
     def id(self) -> str:
         """The same in every plan, as long as the changed lines are the same."""
-        told = "\0".join([self.module, self.function, self.diff, str(self.number)])
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        text = "\0".join([self.module, self.function, self.diff, str(self.number)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def source(self, original: str) -> str:
         """The mutated source; every line outside of the change keeps its number."""
@@ -94,13 +94,13 @@ class Plan:
         Raises:
             PlanError: one is not what it was when the plan was made.
         """
-        found = {}
+        sources = {}
         for module in modules:
             source = (root / module).read_text(encoding="utf-8")
             if digest(source) != self.sources[module]:
-                raise PlanError(f"{module} has changed since the plan was made: plan it anew")
-            found[module] = source
-        return found
+                raise PlanError(f"{module} has changed since the plan was made: plan it again")
+            sources[module] = source
+        return sources
 
     def totals(self) -> dict[str, dict[str, int]]:
         """For each module, how many mutants there are, and how many of them can be run."""

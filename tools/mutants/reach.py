@@ -48,12 +48,12 @@ class Reach:
     def tests(self, implementation: str, file: str, first: int, last: int) -> list[str]:
         """The tests of an implementation that run one of some lines of `file`, quick ones first."""
         if (implementation, file) not in self._sorted:
-            found = [
+            entries = [
                 (self.seconds[name, test], test, files[file])
                 for (name, test), files in self.lines.items()
                 if name == implementation and file in files and (name, test) not in self.unusable
             ]
-            self._sorted[implementation, file] = [(test, lines) for _, test, lines in sorted(found)]
+            self._sorted[implementation, file] = [(test, lines) for _, test, lines in sorted(entries)]
         bits = _bits(range(first, last + 1))
         return [test for test, lines in self._sorted[implementation, file] if lines & bits]
 
@@ -79,14 +79,14 @@ class Reach:
         content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         if content.get("made_of") != made_of:
             return None
-        kept = cls()
+        reach = cls()
         for implementation, name, seconds, why, files in content["tests"]:
             test = implementation, name
-            kept.seconds[test] = seconds
-            kept.lines[test] = {file: int(lines, 16) for file, lines in files.items()}
+            reach.seconds[test] = seconds
+            reach.lines[test] = {file: int(lines, 16) for file, lines in files.items()}
             if why is not None:
-                kept.unusable[test] = why
-        return kept
+                reach.unusable[test] = why
+        return reach
 
 
 def _bits(lines: Collection[int]) -> int:
@@ -122,21 +122,21 @@ def learn(
     with TemporaryDirectory() as folder:
 
         def job(implementation: str, number: int) -> Job:
-            told = Path(folder) / f"{implementations.index(implementation)}-{number}"
-            told.mkdir()
+            notes = Path(folder) / f"{implementations.index(implementation)}-{number}"
+            notes.mkdir()
             names: dict[str, str] = {}
 
             @contextlib.contextmanager
             def watched() -> Iterator[None]:
-                with _watching(files, told), fresh():
+                with _watching(files, notes), fresh():
                     yield
 
             def mine(case: Case, _: Sequence[TestResult]) -> bool:
                 names[case.nodeid] = case.test
                 return crc32(case.test.encode()) % processes == number
 
-            def done(seen: Observed) -> None:
-                _learn(reach, implementation, seen, told, names)
+            def done(observed: Observed) -> None:
+                _learn(reach, implementation, observed, notes, names)
 
             entry = _Pass("reach", "Nothing is changed.", watched)
             return Job(entry, implementation, [mine], done, limit=lambda case: max(_LIMIT_S, case.seconds))
@@ -150,15 +150,15 @@ def learn(
     return reach
 
 
-def _learn(reach: Reach, implementation: str, seen: Observed, told: Path, names: Mapping[str, str]) -> None:
-    if seen.trouble is not None:
-        raise PlanError(f"{implementation} cannot be watched: {seen.trouble}")
-    for result in seen.results:
+def _learn(reach: Reach, implementation: str, observed: Observed, notes: Path, names: Mapping[str, str]) -> None:
+    if observed.trouble is not None:
+        raise PlanError(f"{implementation} cannot be watched: {observed.trouble}")
+    for result in observed.results:
         test = implementation, result.test
         reach.seconds[test] = result.duration_s
         if result.verdict is not Verdict.PASS:
             reach.unusable[test] = f"{result.verdict}: {result.message}"
-    for file in told.iterdir():
+    for file in notes.iterdir():
         by_node: dict[str, dict[str, list[int]]] = json.loads(file.read_text(encoding="utf-8"))
         before = by_node.pop("", {})  # what ran before the first test served them all
         for node, files in by_node.items():
@@ -171,17 +171,17 @@ def _learn(reach: Reach, implementation: str, seen: Observed, told: Path, names:
 
 
 @contextlib.contextmanager
-def _watching(files: Collection[str], told: Path) -> Iterator[None]:
-    """Note the lines of `files` that each test runs, and write them into the folder `told`."""
-    wanted = frozenset(files)
-    seen: dict[str, dict[str, set[int]]] = {}
+def _watching(files: Collection[str], notes: Path) -> Iterator[None]:
+    """Note the lines of `files` that each test runs, and write them into the folder `notes`."""
+    names = frozenset(files)
+    by_test: dict[str, dict[str, set[int]]] = {}
 
     def call(frame: FrameType, _event: str, _: Any) -> Any:
         name = frame.f_code.co_filename
-        if name not in wanted:
+        if name not in names:
             return None
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-        lines = seen.setdefault(test, {}).setdefault(name, set())
+        lines = by_test.setdefault(test, {}).setdefault(name, set())
         lines.add(frame.f_lineno)
 
         def line(frame: FrameType, event: str, _: Any) -> Any:
@@ -198,5 +198,5 @@ def _watching(files: Collection[str], told: Path) -> Iterator[None]:
     finally:
         sys.settrace(None)
         threading.settrace(None)
-        content = {test: {name: sorted(lines) for name, lines in of.items()} for test, of in seen.items()}
-        (told / f"{os.getpid()}.json").write_text(json.dumps(content), encoding="utf-8")
+        content = {test: {name: sorted(lines) for name, lines in of.items()} for test, of in by_test.items()}
+        (notes / f"{os.getpid()}.json").write_text(json.dumps(content), encoding="utf-8")

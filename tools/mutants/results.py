@@ -69,8 +69,8 @@ class Result:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Result:
-        taken = {**values, "outcome": Outcome(values["outcome"]), "requirements": tuple(values["requirements"])}
-        return cls(**taken)
+        arguments = {**values, "outcome": Outcome(values["outcome"]), "requirements": tuple(values["requirements"])}
+        return cls(**arguments)
 
 
 class Writer:
@@ -121,12 +121,14 @@ class Results:
 
     def of(self, plan: Plan) -> Results:
         """Those of the mutants of `plan`, where the lines of a module that has changed since are `plan`'s."""
-        found = {}
+        results = {}
         for mutant in plan.mutants:
             if mutant.id in self.by_id:
-                found[mutant.id] = replace(self.by_id[mutant.id], line=mutant.line)
+                results[mutant.id] = replace(self.by_id[mutant.id], line=mutant.line)
         return Results(
-            plan.totals(), found, {identity: told for identity, told in self.environments.items() if identity in found}
+            plan.totals(),
+            results,
+            {identity: environment for identity, environment in self.environments.items() if identity in results},
         )
 
 

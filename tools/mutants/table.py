@@ -78,17 +78,17 @@ def explanations(file: Path) -> list[Explanation]:
     if not file.exists():
         return []
     content = tomllib.loads(file.read_text(encoding="utf-8"))
-    found: list[Explanation] = []
+    entries: list[Explanation] = []
     for entry in content.pop("equivalent", []):
         _require(file, entry, {"module": str, "function": str, "changes": list, "reason": str})
         where, reason = (entry["module"], entry["function"]), entry["reason"].strip()
-        found += [Equivalent(*where, change.replace(_BREAK, "\n"), reason) for change in entry["changes"]]
+        entries += [Equivalent(*where, change.replace(_BREAK, "\n"), reason) for change in entry["changes"]]
     for entry in content.pop("undocumented", []):
         _require(file, entry, {"module": str, "functions": list, "reason": str})
-        found += [Undocumented(entry["module"], function, entry["reason"].strip()) for function in entry["functions"]]
+        entries += [Undocumented(entry["module"], function, entry["reason"].strip()) for function in entry["functions"]]
     if content:
         raise PlanError(f"{file.name}: an entry is an [[equivalent]] or an [[undocumented]], not {', '.join(content)}")
-    return found
+    return entries
 
 
 def _require(file: Path, entry: dict[str, object], kinds: dict[str, type]) -> None:
@@ -116,9 +116,9 @@ def as_markdown(results: Results, explained: Sequence[Explanation]) -> str:
     if stale:
         lines += ["", "## Explained, but no such mutant", "", *(f"- {each}" for each in stale)]
     for outcome in (Outcome.SURVIVED, Outcome.NOT_REACHED, Outcome.TROUBLE):
-        left = [each for each in results.by_id.values() if each.outcome is outcome and each.id not in by_result]
-        if left:
-            lines += ["", f"## {str(outcome).capitalize()}", "", *_listed(left)]
+        open_results = [each for each in results.by_id.values() if each.outcome is outcome and each.id not in by_result]
+        if open_results:
+            lines += ["", f"## {str(outcome).capitalize()}", "", *_listed(open_results)]
     return "\n".join(lines) + "\n"
 
 
@@ -140,12 +140,12 @@ def _explained(results: Results, explained: Sequence[Explanation]) -> dict[str, 
     by_module: defaultdict[str, list[Explanation]] = defaultdict(list)
     for each in explained:
         by_module[each.module].append(each)
-    found = {}
+    by_result = {}
     for result in results.by_id.values():
         covering = next((each for each in by_module[result.module] if each.covers(result)), None)
         if covering is not None:
-            found[result.id] = covering
-    return found
+            by_result[result.id] = covering
+    return by_result
 
 
 def _environments(results: Results) -> Iterable[str]:
@@ -153,8 +153,8 @@ def _environments(results: Results) -> Iterable[str]:
     runs = Counter(
         ", ".join(f"{name} {value}" for name, value in each.items()) for each in results.environments.values()
     )
-    for told, number in sorted(runs.items()):
-        yield f"- {number} results: {told}"
+    for environment, number in sorted(runs.items()):
+        yield f"- {number} results: {environment}"
 
 
 def _rows(results: Results, explained: dict[str, Explanation]) -> Iterable[str]:
@@ -205,5 +205,5 @@ def _listed(results: Iterable[Result]) -> Iterable[str]:
             module = result.module
             yield from ["", f"### {module}", ""]
         change = result.diff.replace("\n", _BREAK).replace("`", "'")
-        told = f": {result.message}" if result.message else ""
-        yield f"- {result.line} `{result.function}` {result.operator}: `{change}`{told}"
+        message = f": {result.message}" if result.message else ""
+        yield f"- {result.line} `{result.function}` {result.operator}: `{change}`{message}"

@@ -101,9 +101,9 @@ def _is_view(func: Any) -> bool:
 def _written(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments that `func` writes, by the names that its schema has for them."""
     parameters = func._schema.arguments
-    given = {parameter.name: value for parameter, value in zip(parameters, args, strict=False)} | kwargs
+    values = {parameter.name: value for parameter, value in zip(parameters, args, strict=False)} | kwargs
     writes = [one.name for one in parameters if one.alias_info is not None and one.alias_info.is_write]
-    return {name: given[name] for name in writes if given.get(name) is not None}
+    return {name: values[name] for name in writes if values.get(name) is not None}
 
 
 def _as_returned(func: Any, written: list[Any]) -> Any:

@@ -23,10 +23,10 @@ def test_it(impl: Adapter, name: str) -> None:
     with impl.capture(graph):
         total.add_(x * 2)
     expect_equal(impl, total, 0.0, "a capture runs nothing")
-    for number, seen in ((1.0, 2.0), (10.0, 22.0), (-1.0, 20.0)):
+    for number, expected in ((1.0, 2.0), (10.0, 22.0), (-1.0, 20.0)):
         x.fill_(number)
         graph.replay()
-        expect_equal(impl, total, seen, "each replay runs the captured work once, on the values of its inputs then")
+        expect_equal(impl, total, expected, "each replay runs the captured work once, on the values of its inputs then")
     graph.reset()
 
 
