@@ -6,6 +6,7 @@ imported before it is asked for, so the kit depends on no catalogue, its own inc
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -106,8 +107,13 @@ def _entries(module: str, attribute: str, only: Collection[str]) -> list[_Entry]
             raise UsageError(f"{module}: {name!r} is no name of its own in lower-case words joined by '-'")
     for name in only:
         if name not in names:
-            raise UsageError(f"{module} has no {name!r}")
+            raise UsageError(f"{module} has no {name!r}{_nearest(name, names)}")
     return [entry for entry in entries if not only or entry.name in only]
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _check_implementation(entry: Defect, implementation: str) -> None:

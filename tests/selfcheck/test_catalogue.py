@@ -33,11 +33,12 @@ def test_the_kit_reads_them() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_what_a_fault_names_holds_for_its_dialect(fault: Fault) -> None:
-    assert len(fault.about) > 20
+    assert len(fault.about) > 20, "the docstring is the entry in the kill table: say what is wrong"
+    dialect = DIALECTS.get(fault.implementation, "cuda")
     for identity in fault.rejected_by:
         entry = REGISTRY.get(identity, fault.name)
         assert entry.scored
-        assert entry.holds_for(DIALECTS.get(fault.implementation, "cuda"), "2.14")
+        assert entry.holds_for(dialect, "2.14"), f"{identity} does not hold for {fault.implementation}"
 
 
 def test_variants_are_described() -> None:
@@ -65,6 +66,11 @@ def test_what_is_no_catalogue_is_refused(module: str) -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UsageError, match="no-such-fault"):
         catalogue.faults(catalogue.FAULTS, REGISTRY, ["no-such-fault"])
+
+
+def test_a_misspelled_name_gets_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean replays-twice"):
+        catalogue.faults(catalogue.FAULTS, REGISTRY, ["replay-twice"])
 
 
 @pytest.mark.parametrize(
