@@ -86,7 +86,7 @@ def test_reader_agrees_with_graphviz(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "digraph {", "digraph { a -> }", 'digraph { a [label="x] }', "a -> b", "digraph { } }"]
+    "text", ["", "digraph {", "digraph { a -> }", 'digraph { a [label="x] }', "a -> b", "digraph { ] }"]
 )
 def test_reader_refuses_what_graphviz_refuses(text: str) -> None:
     assert DOT is not None
