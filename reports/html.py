@@ -49,7 +49,7 @@ def _template() -> Template:
 
 
 def _read(name: str) -> str:
-    return resources.files("reports").joinpath("templates", name).read_text(encoding="utf-8")
+    return (resources.files("reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
