@@ -41,10 +41,11 @@ def add_implementation(copied: Inlined, adapter: Adapter) -> None:
     body = [direct.visit(members[name]) for name in (*values, *methods) if name in members.keys() - direct.functions]
     if "runtime" in members and "importlib" in values["runtime"]:
         copied.imports["import importlib"] = None
-    copied.definitions += [
-        ast.ClassDef("Implementation", [], [], body or [ast.Pass()], []),
-        *ast.parse("impl = Implementation()").body,
-    ]
+    # Parsed, because what the node of a class is made of differs between releases of Python.
+    implementation, instance = ast.parse("class Implementation: pass\nimpl = Implementation()").body
+    assert isinstance(implementation, ast.ClassDef)
+    implementation.body = body or implementation.body
+    copied.definitions += [implementation, instance]
 
 
 def _values(adapter: Adapter) -> dict[str, str]:
