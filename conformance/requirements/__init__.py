@@ -1,1 +1,1 @@
-"""What is required: the requirements, the documents they come from, and who decides them."""
+"""What is required: the requirements, the documents that they come from, and the page made from both."""
