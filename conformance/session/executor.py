@@ -139,6 +139,19 @@ class Executor:
 
     # -- running ------------------------------------------------------------------------------------------------------
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Let the collections of garbage that tests ask for pass over all that was loaded before the first of them.
+
+        It stays to the end anyway, and walking through it takes longer than most tests.
+        """
+        gc.collect()
+        gc.freeze()
+        try:
+            return (yield)
+        finally:
+            gc.unfreeze()
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Leave a test out whose capability is declared absent."""
