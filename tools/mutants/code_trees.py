@@ -57,11 +57,12 @@ def _work(code: CodeType) -> tuple[Any, ...]:
 class Live:
     """The functions of this process by their code, wherever they are held: decorated, as properties, in closures.
 
-    Made before the collector's objects are frozen, which hides them.
+    The collector lists no frozen objects, so those that the session has frozen are unfrozen first.
     """
 
     def __init__(self, files: set[str]) -> None:
         self._functions: dict[tuple[Any, ...], list[FunctionType]] = {}
+        gc.unfreeze()
         for each in gc.get_objects():
             if type(each) is FunctionType and each.__code__.co_filename in files:
                 self._functions.setdefault(_mark(each.__code__), []).append(each)
