@@ -16,6 +16,10 @@ from conformance.tracebacks import missing_method
 __all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
 
 
+#: What a call that a program gets wrong raises by accident: no document and no engineer calls that a refusal.
+_ACCIDENTS = (AttributeError, NameError)
+
+
 class Reader(Protocol):
     """What reads a device tensor on the host, as every adapter does."""
 
@@ -86,28 +90,33 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
 
 
 def expect_raises(
-    promise: str, call: Callable[[], Any], kinds: type[BaseException] | tuple[type[BaseException], ...] = RuntimeError
+    promise: str, call: Callable[[], Any], kinds: type[BaseException] | tuple[type[BaseException], ...] = Exception
 ) -> BaseException:
     """Reject unless `call` raises one of `kinds`; return what it raised.
 
-    A gap in the adapter is never what `kinds` means, although its NotImplementedError is a RuntimeError.
+    No document names the kind of a refusal, so any is one unless `kinds` says otherwise, apart from those that a
+    member which is not there raises.  A gap in the adapter is never what `kinds` means.
 
-    >>> promise = "replay before capture raises RuntimeError"
+    >>> promise = "replay before capture is refused"
     >>> def replay():
     ...     raise RuntimeError("no graph was captured")
     >>> str(expect_raises(promise, replay))
     'no graph was captured'
     >>> expect_raises(promise, lambda: None)
     Traceback (most recent call last):
-    conformance.checks.NotConforming: promised: replay before capture raises RuntimeError
+    conformance.checks.NotConforming: promised: replay before capture is refused
     seen: no error; the call returned None
     """
     __tracebackhide__ = True
     try:
         result = call()
+    except NotConforming:
+        raise
     except kinds as error:
         if missing_method(error) is not None:
             raise
+        if kinds is Exception and isinstance(error, _ACCIDENTS):
+            fail(promise, f"{type(error).__name__}, which refuses nothing: {error}")
         return error
     except Exception as error:
         fail(promise, f"{type(error).__name__} instead: {error}")

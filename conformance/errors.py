@@ -33,6 +33,13 @@ class HarnessError(KitError):
     """Raised by a suite or a fixture that cannot do its work: the test's verdict is `error`, never `fail`."""
 
 
+class Unsupported(BaseException):
+    """Raised where a device or an adapter has no means to try what a test asks: the verdict is `unsupported`.
+
+    No `Exception`, as pytest's skips are none: what a test expects of the implementation must not take it in.
+    """
+
+
 class UsageError(ConformanceError):
     """The command line, or what it names, is wrong."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.adapters.implementations import check_name, is_software
 from conformance.errors import UsageError
-from conformance.requirements.registry import load_registry
+from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
 from conformance.session.recorder import Recorder

@@ -27,6 +27,7 @@ VERDICTS: dict[Verdict, Word] = {
     Verdict.CRASH: Word("crash", "✸", "crash", "bad"),
     Verdict.TIMEOUT: Word("timeout", "◷", "timeout", "bad"),
     Verdict.ERROR: Word("error", "!", "kit error", "odd"),
+    Verdict.WAIVED: Word("waived", "~", "waived", "odd"),
     Verdict.NOT_RUN: Word("not_run", "?", "not run", "odd"),
     Verdict.SKIPPED: Word("skipped", "»", "skipped", "odd"),
     Verdict.UNSUPPORTED: Word("unsupported", "∅", "unsupported", "calm"),

@@ -12,7 +12,7 @@ from conformance.adapters.implementations import KNOWN, resolve
 from conformance.cli.commands import add_command
 from conformance.errors import ConformanceError, ExitStatus, KitError
 from conformance.paths import SUITES, suite_digest
-from conformance.requirements.registry import load_registry
+from conformance.requirements.loading import load_registry
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands

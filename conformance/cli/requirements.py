@@ -16,9 +16,10 @@ from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, UsageError
 from conformance.records.coverage import Coverage, cover
 from conformance.records.record import read_record
-from conformance.requirements.registry import Requirement, load_registry
+from conformance.requirements.loading import load_documents, load_registry
+from conformance.requirements.registry import Requirement
 from conformance.requirements.revisions import Revision
-from conformance.requirements.statements import Document, load_documents
+from conformance.requirements.statements import Document
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, LEVELS
 
 if TYPE_CHECKING:

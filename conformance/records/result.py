@@ -29,6 +29,8 @@ class TestResult:
         command: runs just this test again.
         reproducer: a script that shows the failure without the kit, or ``None``.
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
+        waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
+            which is what the test came to.
     """
 
     __test__ = False  # pytest would otherwise take the name for a test class
@@ -48,6 +50,7 @@ class TestResult:
     command: str = ""
     ending: Mapping[str, Any] | None = None
     reproducer: str | None = None
+    waiver: Mapping[str, str] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""

@@ -18,6 +18,7 @@ class Verdict(str, Enum):
     UNSUPPORTED = "unsupported"
     SKIPPED = "skipped"
     NOT_RUN = "not_run"
+    WAIVED = "waived"
     FAIL = "fail"
     TIMEOUT = "timeout"
     CRASH = "crash"

@@ -1,33 +1,14 @@
-"""The requirements: what they are and where they come from.
-
-Each area has one file, ``areas/AREA.toml``.  The loader refuses what it does not understand, because a requirement
-that is silently dropped is never tested.
-"""
+"""The requirements: what they are, and for whom each holds at which level."""
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conformance.errors import RequirementError
-from conformance.requirements import reader
 from conformance.requirements.revisions import Revision
-from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, LEVELS, Dialect, Level
-
-if TYPE_CHECKING:
-    if sys.version_info >= (3, 11):
-        from importlib.resources.abc import Traversable
-    else:
-        from importlib.abc import Traversable
-
-#: Lower-case words joined by ``-``.
-SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FILE_KEYS = {"area", "title", "requirement"}
+from conformance.requirements.vocabulary import DIALECTS, Dialect, Level
 
 
 @dataclass(frozen=True)
@@ -37,14 +18,19 @@ class Requirement:
     Attributes:
         id: ``area.slug``; never changes its meaning.
         area: the file that it is in.
-        level: ``must`` (documented), ``should`` (advice or safety), ``may`` (left open: recorded, never judged).
-        text: the statement.
-        documents: where it is documented.
-        since: the first revision whose documents say so.
+        level: ``must`` (a statement says so), ``should`` (it follows from one, or is safety that any engineer expects),
+            ``may`` (left open: recorded, never judged); see `level_for`.
+        text: what is demanded.
+        documents: where one reads about it.
+        since: the first revision whose documents ask it.
         dialects: the shapes of the class that it holds for.
         capability: the optional feature that it is part of, or ``None`` when every implementation owes it.
         untestable: why no test can decide it, or ``None``.
         destructive: whether deciding it may leave the process unusable.
+        until: the first later revision whose documents no longer ask it, or ``None``.
+        statements: the ids of the documents' statements that it decides.
+        advised: the dialects for which a ``must`` is a ``should``, because no document of theirs says so.
+        composite: whether it asks again what others ask, of long programs: judged, and counted apart.
     """
 
     id: str
@@ -57,6 +43,10 @@ class Requirement:
     capability: str | None = None
     untestable: str | None = None
     destructive: bool = False
+    until: str | None = None
+    statements: tuple[str, ...] = ()
+    advised: tuple[Dialect, ...] = ()
+    composite: bool = False
 
     @property
     def headline(self) -> str:
@@ -70,7 +60,14 @@ class Requirement:
 
     def holds_for(self, dialect: str, revision: str) -> bool:
         """Whether the documents of `revision` ask this of a class of that `dialect`."""
-        return dialect in self.dialects and Revision(self.since) <= Revision(revision)
+        claimed = Revision(revision)
+        if dialect not in self.dialects or claimed < Revision(self.since):
+            return False
+        return self.until is None or claimed < Revision(self.until)
+
+    def level_for(self, dialect: str) -> Level:
+        """What it is to a class of that `dialect`: what no document of the dialect says is advice to it."""
+        return "should" if self.level == "must" and dialect in self.advised else self.level
 
     def to_dict(self) -> dict[str, Any]:
         """The requirement as JSON values."""
@@ -119,82 +116,8 @@ class Registry:
         raise RequirementError(f"{where} names the unknown requirement {identity!r} ({hint})")
 
 
-def unclaimed(claimed_ids: Iterable[str], registry: Registry | None = None) -> tuple[str, ...]:
+def unclaimed(claimed_ids: Iterable[str], registry: Registry) -> tuple[str, ...]:
     """The ids of testable requirements that are not among the `claimed_ids`: holes in the suites."""
-    requirements = (registry or load_registry()).requirements.values()
+    requirements = registry.requirements.values()
     ids = set(claimed_ids)
     return tuple(entry.id for entry in requirements if entry.untestable is None and entry.id not in ids)
-
-
-# -- loading ----------------------------------------------------------------------------------------------------------
-
-
-@cache
-def load_registry() -> Registry:
-    """The kit's own requirements, read once.
-
-    Raises:
-        RequirementError: a file is malformed.
-    """
-    return read_registry(resources.files("conformance.requirements") / "areas")
-
-
-def read_registry(folder: Traversable) -> Registry:
-    """The requirements in the ``*.toml`` files of `folder`.
-
-    Raises:
-        RequirementError: a file is malformed; the message names the file and the entry.
-    """
-    return Registry(_read_area(file) for file in reader.files_of(folder))
-
-
-def _read_area(file: Traversable) -> Area:
-    content = reader.content_of(file)
-    name = file.name.removesuffix(".toml")
-    reader.refuse_unknown_keys(file.name, content, _FILE_KEYS)
-    area = reader.text_of(file.name, content, "area")
-    if area != name:
-        raise RequirementError(f"{file.name}: area is {area!r}; it must be the file's name, {name!r}")
-    if not SLUG.fullmatch(area):
-        raise RequirementError(f"{file.name}: area {area!r} is not lower-case words joined by '-'")
-    by_id: dict[str, Requirement] = {}
-    for number, entry in enumerate(reader.entries_of(file, content, "requirement"), 1):
-        requirement = _read_requirement(file.name, area, number, entry)
-        if requirement.id in by_id:
-            raise RequirementError(f"{file.name}: {requirement.id} stands there twice")
-        by_id[requirement.id] = requirement
-    return Area(area, reader.text_of(file.name, content, "title"), tuple(by_id.values()))
-
-
-def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any]) -> Requirement:
-    identity = reader.text_of(f"{file}, entry {number}", entry, "id")
-    where = f"{file}, {identity}"
-    reader.refuse_unknown_keys(where, entry, {field.name for field in fields(Requirement)} - {"area"})
-    prefix, dot, slug = identity.partition(".")
-    if prefix != area or not dot:
-        raise RequirementError(f"{where}: the id must start with the file's area, '{area}.'")
-    if not SLUG.fullmatch(slug):
-        raise RequirementError(f"{where}: the part after the dot is not lower-case words joined by '-'")
-    capability = reader.word_of(where, entry, "capability", tuple(CAPABILITIES)) if "capability" in entry else None
-    return Requirement(
-        id=identity,
-        area=area,
-        level=reader.word_of(where, entry, "level", LEVELS),
-        text=reader.text_of(where, entry, "text"),
-        documents=reader.texts_of(where, entry, "documents"),
-        since=reader.revision_of(where, entry, "since"),
-        dialects=_dialects(where, entry),
-        capability=capability,
-        untestable=reader.text_of(where, entry, "untestable") if "untestable" in entry else None,
-        destructive=reader.switch_of(where, entry, "destructive"),
-    )
-
-
-def _dialects(where: str, entry: Mapping[str, Any]) -> tuple[Dialect, ...]:
-    if "dialects" not in entry:
-        return DIALECTS
-    names = reader.texts_of(where, entry, "dialects")
-    for dialect in names:
-        if dialect not in DIALECTS:
-            raise RequirementError(f"{where}: unknown dialect {dialect!r}; known: {', '.join(DIALECTS)}")
-    return tuple(dialect for dialect in DIALECTS if dialect in names)

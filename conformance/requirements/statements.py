@@ -10,13 +10,12 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from conformance.errors import RequirementError
 from conformance.requirements import reader
-from conformance.requirements.registry import SLUG, Registry, load_registry
+from conformance.requirements.area_files import SLUG
+from conformance.requirements.registry import Registry
 from conformance.requirements.vocabulary import DIALECTS, Dialect
 
 if TYPE_CHECKING:
@@ -64,6 +63,11 @@ class Statement:
     requirements: tuple[str, ...] = ()
     untestable: str | None = None
 
+    @property
+    def promises(self) -> bool:
+        """Whether an author of another implementation is bound by it: code that happens to do so binds nobody."""
+        return self.kind not in {"assertion", "behaviour"}
+
     def to_dict(self) -> dict[str, Any]:
         """The statement as JSON values."""
         return {**asdict(self), "requirements": list(self.requirements)}
@@ -91,17 +95,6 @@ class Document:
     def members(self) -> tuple[str, ...]:
         """What it has statements about, in its order."""
         return tuple(dict.fromkeys(statement.member for statement in self.statements))
-
-
-@cache
-def load_documents() -> Mapping[str, Document]:
-    """The documents that the kit knows, by key, read once.
-
-    Raises:
-        RequirementError: a file is malformed.
-    """
-    documents = read_documents(resources.files("conformance.requirements") / "documents", load_registry())
-    return {document.key: document for document in documents}
 
 
 def read_documents(folder: Traversable, registry: Registry) -> tuple[Document, ...]:
@@ -170,6 +163,7 @@ def _check_deciding(where: str, document: Document, registry: Registry, name: st
     if requirement.untestable is not None:
         raise RequirementError(f"{where} rests on {name}, which is untestable: say here why the statement is")
     if not requirement.holds_for(document.dialect, document.revision):
-        holds = f"since {requirement.since} for {', '.join(requirement.dialects)}"
+        end = f" until {requirement.until}" if requirement.until is not None else ""
+        holds = f"since {requirement.since}{end} for {', '.join(requirement.dialects)}"
         about = f"{document.revision} for {document.dialect}"
         raise RequirementError(f"{where} rests on {name}, which holds {holds}; the document is about {about}")

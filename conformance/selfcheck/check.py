@@ -16,7 +16,8 @@ from conformance.paths import suite_digest
 from conformance.records.result import TestResult
 from conformance.records.subject import environment
 from conformance.records.verdicts import Verdict
-from conformance.requirements.registry import Registry, load_registry
+from conformance.requirements.loading import load_registry
+from conformance.requirements.registry import Registry
 from conformance.selfcheck import catalogue, children
 from conformance.selfcheck.catalogue import Fault, Variant
 from conformance.selfcheck.outcomes import Observed, Outcome, Row, first_kill, judge_fault, judge_variant, kills

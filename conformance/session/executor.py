@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -21,7 +21,7 @@ from conformance.session.cases import Case, Selection, case_of, is_narrowed, onl
 from conformance.session.ending import end_session
 from conformance.session.fixtures import OBSERVATIONS
 from conformance.session.health import Baseline, Health
-from conformance.session.judging import after_teardown, judge, recover
+from conformance.session.judging import after_teardown, judge, lacking, recover
 from conformance.session.outcome import Outcome, attach
 
 if TYPE_CHECKING:
@@ -194,8 +194,12 @@ class Executor:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Judge each phase, and send the result with the last one."""
-        report = yield
         case, progress = self.cases.get(item.nodeid), item.stash.get(_PROGRESS, None)
+        if case is not None and progress is not None and call.excinfo is not None and progress.absent is None:
+            progress.absent = lacking(call.excinfo.value)
+            if progress.absent is not None:
+                call.excinfo = _skipped(progress.absent)
+        report = yield
         if case is None or progress is None:
             return report
         if call.when != "teardown":
@@ -285,6 +289,13 @@ class Executor:
 
     def _command(self, case: Case) -> str:
         return rerun_command(case, self.specs[case.implementation], self.options, self.config)
+
+
+def _skipped(reason: str) -> pytest.ExceptionInfo[BaseException]:
+    """What pytest catches of a test that skips itself."""
+    with pytest.raises(pytest.skip.Exception) as caught:
+        pytest.skip(reason)
+    return cast("pytest.ExceptionInfo[BaseException]", caught)
 
 
 def _left_behind(adapter: Adapter, stream: Any) -> str | None:

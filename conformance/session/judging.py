@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.errors import HarnessError, one_line
+from conformance.errors import HarnessError, Unsupported, one_line
 from conformance.paths import KIT, SUITES
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
@@ -40,6 +40,11 @@ def judge(result: TestResult, phase: str, error: BaseException, adapter_name: st
     if phase != "call":
         return replace(failure, verdict=Verdict.ERROR)
     return failure
+
+
+def lacking(error: BaseException) -> str | None:
+    """What the device or the adapter lacks, when that is why a test ended; ``None`` when something else is."""
+    return next((str(cause) for cause in _chain(error) if isinstance(cause, Unsupported)), None)
 
 
 def after_teardown(result: TestResult, teardown_result: TestResult) -> TestResult:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.records.record import Record, read_record
-from conformance.requirements.registry import Registry, read_registry
+from conformance.requirements.area_files import read_registry
+from conformance.requirements.registry import Registry
 
 REQUIREMENTS = {
     "alpha": """

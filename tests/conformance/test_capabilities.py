@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.adapter import Adapter, Dialect
+from conformance.requirements.loading import load_registry
 from conformance.requirements.page import capability_table
-from conformance.requirements.registry import load_registry
 from conformance.requirements.revisions import Revision
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability
 

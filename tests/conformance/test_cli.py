@@ -17,7 +17,7 @@ from conformance import (
 )
 from conformance.cli import main
 from conformance.errors import RecordError
-from conformance.requirements.registry import load_registry
+from conformance.requirements.loading import load_registry
 from tests.conformance.test_record import _write
 
 pytest_plugins = ["pytester"]

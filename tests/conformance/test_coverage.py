@@ -17,9 +17,10 @@ from conformance.records.coverage import cover
 from conformance.records.record import Record, RecordWriter, read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.requirements.loading import load_documents, load_registry
 from conformance.requirements.page import markdown
-from conformance.requirements.registry import Registry, load_registry
-from conformance.requirements.statements import Document, Statement, load_documents
+from conformance.requirements.registry import Registry
+from conformance.requirements.statements import Document, Statement
 from tests.conformance.test_record import HEADER
 
 ONE = Statement("page.Graph.one", "Graph", "sentence", "One.", ("alpha.one", "alpha.two"))

@@ -9,8 +9,9 @@ import pytest
 
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.errors import RequirementError
-from conformance.requirements.registry import Registry, load_registry
-from conformance.requirements.statements import Document, load_documents, read_documents
+from conformance.requirements.loading import load_documents, load_registry
+from conformance.requirements.registry import Registry
+from conformance.requirements.statements import Document, read_documents
 
 HEAD = """
 document = "page"

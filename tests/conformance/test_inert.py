@@ -75,7 +75,7 @@ def test_a_projects_settings_may_name_the_implementation(
 def test_a_broken_requirement_file_ends_the_session_with_one_line(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from conformance.requirements.registry import read_registry
+    from conformance.requirements.area_files import read_registry
 
     (tmp_path / "alpha.toml").write_text("area = ", encoding="utf-8")
     monkeypatch.setattr("conformance.start.load_registry", lambda: read_registry(tmp_path))

@@ -9,7 +9,9 @@ import pytest
 
 from conformance.errors import RequirementError
 from conformance.markers import requirement
-from conformance.requirements.registry import Registry, Requirement, load_registry, read_registry, unclaimed
+from conformance.requirements.area_files import read_registry
+from conformance.requirements.loading import load_registry
+from conformance.requirements.registry import Registry, Requirement, unclaimed
 
 GOOD = """
 area = "alpha"

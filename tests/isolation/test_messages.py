@@ -23,7 +23,7 @@ from conformance.isolation.messages import (
     is_own,
 )
 from conformance.records.subject import Subject
-from conformance.requirements.registry import load_registry
+from conformance.requirements.loading import load_registry
 
 SUBJECT = Subject("mine", "mine.py:Mine", "cuda", "2.13", {"pools": True}, {"python": "3.11"})
 CASE = CaseValues("test_a.py::test_it[mine]", "test_a.py::test_it", "mine", ("reset.deletes-work",), 2.5, True)

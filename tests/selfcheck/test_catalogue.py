@@ -8,7 +8,7 @@ import pytest
 
 from conformance.adapters.implementations import KNOWN
 from conformance.errors import UsageError
-from conformance.requirements.registry import load_registry
+from conformance.requirements.loading import load_registry
 from conformance.selfcheck import catalogue
 from reference_impl.faults import FAULTS, Fault
 from reference_impl.faults.fault import kebab_case
