@@ -23,7 +23,7 @@ _ASYNC = "reference.asynchronous"
 # -- what a capture allows --------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
+@FAULTS.patch("error-modes.refusal-spoils-capture")
 def invalidation_forgotten() -> AbstractContextManager[Any]:
     """A call that breaks the rules of a capture is refused, and the capture goes on as if it had not been made."""
 
