@@ -23,19 +23,6 @@ _ASYNC = "reference.asynchronous"
 # -- what a capture allows --------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
-def invalidation_forgotten() -> AbstractContextManager[Any]:
-    """A call that breaks the rules of a capture is refused, and the capture goes on as if it had not been made."""
-
-    def wrap(_original: Any) -> Any:
-        def invalidate(self: Capture) -> None:
-            """Forget it."""
-
-        return invalidate
-
-    return replaced(Capture, "invalidate", wrap)
-
-
 @FAULTS.patch("failed-capture.fork-reported", "context-manager.failed-end-raises")
 def unjoined_work_accepted() -> AbstractContextManager[Any]:
     """A capture ends well although a forked stream was never joined."""
@@ -200,22 +187,6 @@ def failed_end_leaves_forked_streams() -> AbstractContextManager[Any]:
         return finish
 
     return replaced(Capture, "finish", wrap)
-
-
-@FAULTS.patch("error-modes.other-thread-ordinary-work", implementation=_ASYNC)
-def ordinary_work_of_other_threads_breaks_captures() -> AbstractContextManager[Any]:
-    """A kernel that another thread launches on a stream of its own invalidates a capture underway."""
-
-    def wrap(original: Any) -> Any:
-        def of(stream: Any) -> Any:
-            for capture in list(captures.live):
-                if capture.token is not captures.thread.token and stream.capture is not capture:
-                    capture.invalidate()
-            return original(stream)
-
-        return of
-
-    return replaced(captures, "of", wrap)
 
 
 # -- executables and handles ------------------------------------------------------------------------------------------
