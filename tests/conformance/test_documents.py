@@ -109,8 +109,8 @@ MEMBERS = {
     "cuda-1-10": "module graph_pool_handle CUDAGraph capture_begin capture_end replay reset pool graph "
     "make_graphed_callables",
     "cuda-functions": "is_current_stream_capturing graph_pool_handle graph make_graphed_callables MemPool use_mem_pool",
-    "cuda-notes": "cuda_streams introduction why api constraints non_constraints whole_network partial_network amp streams ddp "
-    "memory sharing control_flow",
+    "cuda-notes": "cuda_streams introduction why api constraints non_constraints whole_network partial_network amp "
+    "streams ddp memory sharing control_flow",
     "xpu": "XPUGraph capture_begin capture_end debug_dump enable_debug_mode instantiate pool raw_xpu_graph "
     "raw_xpu_graph_exec",
     "xpu-functions": "is_current_stream_capturing graph_pool_handle XPUGraph capture_begin capture_end debug_dump "
