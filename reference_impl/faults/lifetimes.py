@@ -232,7 +232,7 @@ def deletion_leaks() -> AbstractContextManager[Any]:
 # -- failed and abandoned captures ------------------------------------------------------------------------------------
 
 
-@FAULTS.graph_class("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
+@FAULTS.graph_class("failed-capture.quiet-end-is-replayable", "error-modes.refusal-spoils-capture")
 class HidesASpoiledCapture(CUDAGraph):
     """capture_end does not report that the capture failed."""
 

@@ -340,7 +340,7 @@ class AlwaysKeeps(CUDAGraph):
         super().__init__(True)
 
 
-@FAULTS.graph_class("keep-graph.default-is-false", "keep-graph.default-is-false-instantiate")
+@FAULTS.graph_class("keep-graph.default-is-false")
 class KeepsByDefault(CUDAGraph):
     """The template is kept unless keep_graph=False is said."""
 

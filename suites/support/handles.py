@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, is_refusal
 
 
 def template_handle(impl: Adapter, graph: Any) -> Any:
@@ -16,6 +17,16 @@ def template_handle(impl: Adapter, graph: Any) -> Any:
 def exec_handle(impl: Adapter, graph: Any) -> Any:
     """What the documented method for the executable returns, as it is returned."""
     return graph.raw_xpu_graph_exec() if impl.dialect == "xpu" else graph.raw_cuda_graph_exec()
+
+
+def expect_no_handle(promise: str, read: Callable[[], Any]) -> None:
+    """Reject if `read` gives a handle; to raise says that there is none, and so does a handle that is null."""
+    try:
+        handle = read()
+    except Exception as error:
+        expect(is_refusal(error), promise, f"{type(error).__name__}: {error}")
+    else:
+        expect(handle == 0, promise, f"the handle {handle!r}")
 
 
 def runtime_of(impl: Adapter) -> Any:
@@ -41,6 +52,11 @@ def launch(impl: Adapter, executable: int) -> None:
     impl.synchronize()
     runtime_call(impl, "cudaGraphLaunch", runtime_of(impl).cudaGraphExec_t(init_value=executable), 0)
     impl.synchronize()
+
+
+def destroy_executable(impl: Adapter, executable: int) -> None:
+    """Destroy an executable that the runtime made for the caller."""
+    runtime_call(impl, "cudaGraphExecDestroy", runtime_of(impl).cudaGraphExec_t(init_value=executable))
 
 
 def executable_of(impl: Adapter, graph: Any) -> Any:
