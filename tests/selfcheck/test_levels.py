@@ -19,9 +19,9 @@ SHOULD = Requirement("area.advice", "area", "should", "What is safe.", ("a page"
 REGISTRY = Registry([Area("area", "An area", (MUST, ADVISED, SHOULD))])
 
 
-def rejection(*ids: str, promise: str | None = "a promise") -> TestResult:
+def rejection(*ids: str, expected: str | None = "an expectation") -> TestResult:
     """A failure of a test that decides these requirements."""
-    return TestResult(f"test of {ids}", ids, Verdict.FAIL, message="seen", promise=promise, seen="something else")
+    return TestResult(f"test of {ids}", ids, Verdict.FAIL, message="seen", expected=expected, seen="something else")
 
 
 def row(*results: TestResult, implementation: str = "reference", dialect: str = "cuda") -> Row:
@@ -39,8 +39,8 @@ def row(*results: TestResult, implementation: str = "reference", dialect: str = 
         ([rejection(SHOULD.id), rejection(MUST.id)], "cuda", "must"),
         ([rejection(ADVISED.id)], "cuda", "must"),
         ([rejection(ADVISED.id)], "xpu", "should"),
-        # A must that rejected it without saying what was promised does not count.
-        ([rejection(SHOULD.id), rejection(MUST.id, promise=None)], "cuda", "should"),
+        # A must that rejected it without saying what was expected does not count.
+        ([rejection(SHOULD.id), rejection(MUST.id, expected=None)], "cuda", "should"),
     ],
 )
 def test_a_kill_has_the_level_of_the_strongest(results: list[TestResult], dialect: str, level: str) -> None:
@@ -48,7 +48,7 @@ def test_a_kill_has_the_level_of_the_strongest(results: list[TestResult], dialec
     assert (killed.outcome, killed.level) == (Outcome.KILLED, level)
 
 
-@pytest.mark.parametrize("results", [[], [rejection(MUST.id, promise=None)]])
+@pytest.mark.parametrize("results", [[], [rejection(MUST.id, expected=None)]])
 def test_what_is_not_killed_has_no_level(results: list[TestResult]) -> None:
     assert row(*results).level is None
 
