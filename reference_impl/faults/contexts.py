@@ -368,23 +368,6 @@ def parameters_frozen() -> AbstractContextManager[Any]:
     return together(_wrap_method("capture_forward", wrap), replaced(torch.func, "functional_call", call))
 
 
-@FAULTS.patch("graphed-callables.module-in-place")
-def modules_are_copied() -> AbstractContextManager[Any]:
-    """A graphed copy of the module comes back, and the module itself stays as it was."""
-
-    def wrap(original: Any) -> Any:
-        def make(callables: Any, sample_args: Any, *rest: Any, **settings: Any) -> Any:
-            import copy
-
-            if isinstance(callables, torch.nn.Module):
-                callables = copy.copy(callables)
-            return original(callables, sample_args, *rest, **settings)
-
-        return make
-
-    return _make(wrap)
-
-
 @FAULTS.patch("graphed-callables.other-mode-runs-source")
 def modes_are_ignored() -> AbstractContextManager[Any]:
     """A module replays what was captured in training also in evaluation."""

@@ -140,25 +140,6 @@ def every_stream_says_capturing() -> AbstractContextManager[Any]:
     return replaced(namespace, "current_stream_capturing", lambda _: lambda on: bool(captures.live))
 
 
-@FAULTS.patch("capture.other-streams-run", implementation=_ASYNC)
-def other_streams_are_captured_too() -> AbstractContextManager[Any]:
-    """Work on a stream that has no part in the capture is recorded all the same."""
-
-    def wrap(original: Any) -> Any:
-        def of(stream: Any) -> Any:
-            own = original(stream)
-            if own is None and not stream.legacy:
-                for capture in captures.live:
-                    if capture.valid and capture.token is captures.thread.token:
-                        capture.streams.setdefault(stream, capture.streams[capture.origin])
-                        return capture
-            return own
-
-        return of
-
-    return together(replaced(captures, "of", wrap), replaced(Capture, "unjoined", lambda _: lambda self: False))
-
-
 @FAULTS.patch("failed-capture.stream-usable", "failed-capture.abandoned-not-capturing")
 def failed_end_leaves_the_stream() -> AbstractContextManager[Any]:
     """After a capture that failed, its stream goes on capturing forever."""
@@ -315,7 +296,7 @@ def child_graphs_run_nothing() -> AbstractContextManager[Any]:
     return replaced(executables, "flatten", wrap)
 
 
-@FAULTS.patch("template-editing.queries-agree", "graph-data.chain")
+@FAULTS.patch("graph-data.neighbours-agree", "graph-data.chain")
 def dependents_not_reported() -> AbstractContextManager[Any]:
     """Asked for a node's dependents, the runtime knows none."""
     return replaced(

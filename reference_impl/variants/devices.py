@@ -20,6 +20,7 @@ from reference_impl.graphs import accelerator_graph, context
 from reference_impl.graphs.context import CaptureContext
 from reference_impl.graphs.core import GraphCore
 from reference_impl.runtime import captures
+from reference_impl.runtime.captures import Capture
 from reference_impl.variants.variant import ACCELERATOR, EVERY_DIALECT, EVERYWHERE, Lacking, Variants, stated
 
 VARIANTS = Variants()
@@ -126,6 +127,37 @@ def work_outside_spoils_captures() -> AbstractContextManager[Any]:
         return launch
 
     return replaced(Session, "launch", wrap)
+
+
+@VARIANTS.patch("reference.asynchronous")
+def work_outside_is_captured() -> AbstractContextManager[Any]:
+    """Work that a thread gives any stream while it captures is recorded into its capture."""
+
+    def wrap(original: Any) -> Any:
+        def of(stream: Any) -> Any:
+            own = original(stream)
+            if own is None and not stream.legacy:
+                for capture in captures.live:
+                    if capture.valid and capture.token is captures.thread.token:
+                        vars(capture).setdefault("_adopted", set()).add(stream)
+                        capture.streams[stream] = capture.streams[capture.origin]
+                        return capture
+            return own
+
+        return of
+
+    def joined(original: Any) -> Any:
+        def unjoined(self: Capture) -> bool:
+            whole, adopted = self.streams, vars(self).get("_adopted", set())
+            self.streams = {stream: nodes for stream, nodes in whole.items() if stream not in adopted}
+            try:
+                return bool(original(self))
+            finally:
+                self.streams = whole
+
+        return unjoined
+
+    return together(replaced(captures, "of", wrap), replaced(Capture, "unjoined", joined))
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

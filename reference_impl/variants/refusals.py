@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
+import torch
 from torch.utils import _pytree as pytree
 
+import reference_impl.xpu
 from reference_impl import CUDAGraph, errors
 from reference_impl.accelerator import Graph
 from reference_impl.allocator.pools import PoolTable
@@ -184,6 +187,24 @@ class FailedInstantiateLosesTheOldExecutable(CUDAGraph):
             self._device.runtime.cudaGraphExecDestroy(self._holds.exec)
             self._holds.exec = None
         super().instantiate()
+
+
+@VARIANTS.patch("reference", "reference.xpu")
+def modules_are_copied() -> AbstractContextManager[Any]:
+    """Graphing a module gives a graphed copy of it, over the same parameters; the module itself stays as it was."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, *rest: Any, **settings: Any) -> Any:
+            copies = tuple(map(copied, callables)) if isinstance(callables, tuple) else copied(callables)
+            return original(copies, sample_args, *rest, **settings)
+
+        return make
+
+    def copied(source: Any) -> Any:
+        return copy.copy(source) if isinstance(source, torch.nn.Module) else source
+
+    changed = replaced(reference_impl, "make_graphed_callables", wrap)
+    return together(changed, replaced(reference_impl.xpu, "make_graphed_callables", wrap))
 
 
 @VARIANTS.patch("reference", "reference.xpu")
