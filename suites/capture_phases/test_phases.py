@@ -11,12 +11,12 @@ from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.capture_phases.programs import begun, finished
 from suites.support.captures import open_capture, replay
-from suites.support.handles import destroy_executable, exec_handle, expect_no_handle, launch
+from suites.support.editor import Editor
+from suites.support.handles import exec_handle, expect_no_handle, launch
 from suites.support.phases import capture_pre, finish
 from suites.support.programs import Counter
 from suites.support.states import KEEP
 from suites.support.streams import side_stream
-from suites.support.template import Template
 
 
 @requirement("capture-phases.pre-ends-capture")
@@ -77,16 +77,15 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
         x.sub_(3)
 
     capture_pre(impl, graph, body)
-    template = Template(impl, graph)
+    template = Editor(impl, graph)
     promise = "the template between the phases holds the captured work and its order"
     expect(bool(template.nodes()), promise, "it has no nodes")
-    executable = template.executable()
-    # No other order of the three operators gives these values, and no two of them alone.
-    for value in (5.0, -2.0, 11.0):
-        x.fill_(value)
-        launch(impl, executable)
-        expect_equal(impl, x, (value + 1) * 2 - 3, promise)
-    destroy_executable(impl, executable)
+    with template.executable() as executable:
+        # No other order of the three operators gives these values, and no two of them alone.
+        for value in (5.0, -2.0, 11.0):
+            x.fill_(value)
+            launch(impl, executable)
+            expect_equal(impl, x, (value + 1) * 2 - 3, promise)
 
 
 @requirement("capture-phases.pre-template-dumpable")

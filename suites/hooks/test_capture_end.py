@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import BOTH_WAYS, capture_between, capture_by, capture_into, replay
-from suites.support.handles import destroy_executable, expect_no_handle, launch
+from suites.support.editor import Editor
+from suites.support.handles import expect_no_handle, launch
 from suites.support.hooks import noting
 from suites.support.programs import Counter
 from suites.support.states import KEEP
@@ -91,21 +93,25 @@ def test_template_holds_the_work(impl: Adapter, *, keep_graph: bool) -> None:
     x = impl.full(37, 1.0)
     graph = impl.new_graph(keep_graph)
     executables: list[int] = []
-    graph.register_capture_end_hook(lambda graph: executables.append(Template(impl, graph).executable()))
 
     def body() -> None:
         x.add_(1)
         x.mul_(2)
         x.sub_(3)
 
-    capture_between(impl, graph, body)
-    expect(len(executables) == 1, "the end of a capture runs the hook", f"{len(executables)} calls")
-    for value in (5.0, -2.0, 11.0):
-        x.fill_(value)
-        launch(impl, executables[0])
-        promise = "the template that a capture-end hook sees holds the captured work"
-        expect_equal(impl, x, (value + 1) * 2 - 3, promise)
-    destroy_executable(impl, executables[0])
+    with contextlib.ExitStack() as until_launched:
+
+        def instantiate(graph: Any) -> None:
+            executables.append(until_launched.enter_context(Editor(impl, graph).executable()))
+
+        graph.register_capture_end_hook(instantiate)
+        capture_between(impl, graph, body)
+        expect(len(executables) == 1, "the end of a capture runs the hook", f"{len(executables)} calls")
+        for value in (5.0, -2.0, 11.0):
+            x.fill_(value)
+            launch(impl, executables[0])
+            promise = "the template that a capture-end hook sees holds the captured work"
+            expect_equal(impl, x, (value + 1) * 2 - 3, promise)
 
 
 @requirement("hooks.capture-end-template-not-kept")

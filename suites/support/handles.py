@@ -67,11 +67,6 @@ def launch(impl: Adapter, executable: int) -> None:
     impl.synchronize()
 
 
-def destroy_executable(impl: Adapter, executable: int) -> None:
-    """Destroy an executable that the runtime made for the caller."""
-    runtime_call(impl, "cudaGraphExecDestroy", runtime_of(impl).cudaGraphExec_t(init_value=executable))
-
-
 def executable_of(impl: Adapter, graph: Any) -> Any:
     """The graph's executable, wrapped for the runtime."""
     return runtime_of(impl).cudaGraphExec_t(init_value=impl.raw_exec(graph))
