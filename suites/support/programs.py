@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
-from conformance.markers import requirement
 
 #: Not round, so that a block of memory is never exactly filled.
 SIZE = 37
@@ -114,12 +112,6 @@ def fork(impl: Adapter) -> Callable[[], None]:
         y.add_(4)
 
     return body
-
-
-def row_or_fork(join_id: str) -> pytest.MarkDecorator:
-    """Run a test on a row of operators and on a fork; the latter also decides the requirement `join_id`."""
-    mark = requirement(join_id)
-    return pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=mark)])
 
 
 class OperatorCount(TorchDispatchMode):

@@ -66,12 +66,6 @@ class Template:
                     waiting.extend(direct[node])
         return pairs
 
-    # -- what it does -----------------------------------------------------------------------------------------------
-
-    def executable(self) -> int:
-        """The handle of a new executable of the template as it is now, made by the runtime; the caller destroys it."""
-        return int(self._call("cudaGraphInstantiate", self.handle, 0)[0])
-
     # -- edits ------------------------------------------------------------------------------------------------------
 
     def add_memset(self, destination: torch.Tensor, value: float, after: Sequence[Any] = ()) -> Any:
