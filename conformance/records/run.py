@@ -80,6 +80,7 @@ class Run:
         *,
         not_applicable: Iterable[str] = (),
         narrowed: bool = False,
+        waivers: Iterable[Mapping[str, str]] = (),
     ) -> None:
         """Write the header, or make sure that the one that is there says the same.
 
@@ -89,6 +90,7 @@ class Run:
             started_at: UTC, ISO 8601.
             not_applicable: the tests of other dialects or later revisions.
             narrowed: whether the operator asked for a part of the suites only.
+            waivers: as in the header.
 
         Raises:
             RecordError: the record to resume is of another run.
@@ -109,6 +111,7 @@ class Run:
             kit_version=__version__,
             suite_digest=suite_digest(),
             started_at=started_at,
+            waivers=tuple(waivers),
         )
         if self.writer is None:
             return
@@ -141,7 +144,7 @@ class Run:
         test = sys.intern(result.test)
         ids = self.planned.get(test, result.requirements)
         self.results[test] = BriefResult(test, ids, result.verdict)
-        if result.verdict.rejects or result.verdict is Verdict.ERROR:
+        if result.verdict.rejects or result.verdict in {Verdict.ERROR, Verdict.WAIVED}:
             self._failures[result.test] = replace(
                 result,
                 message=one_line(result.message, _REASON_LIMIT),
@@ -168,7 +171,9 @@ class Run:
             stopped=stopped is not None,
         )
 
-    def end(self, assessment: Assessment, status: int, stopped: str | None) -> None:
+    def end(
+        self, assessment: Assessment, status: int, stopped: str | None, waiver_problems: Iterable[str] = ()
+    ) -> None:
         """Write the footer, and close the record."""
         if self.writer is None:
             return
@@ -180,6 +185,7 @@ class Run:
                 exit_status=int(status),
                 duration_s=round(self._earlier_s + time.monotonic() - self._start, 3),
                 stopped=stopped,
+                waiver_problems=tuple(waiver_problems),
             )
         )
         self.writer.close()

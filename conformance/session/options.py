@@ -50,6 +50,7 @@ class Options:
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
         examples: how many times as many examples as usual there are when they are new.
         reproducers: the folder for scripts that show failures without the kit.
+        waivers: the file of known failures that are accepted.
     """
 
     implementations: tuple[str, ...]
@@ -65,6 +66,7 @@ class Options:
     explore: int | None = None
     examples: float = EXPLORING
     reproducers: str | None = None
+    waivers: str | None = None
 
     def deciding(self) -> dict[str, Any]:
         """The options that decide which tests run and what they are judged by, as JSON values."""
@@ -162,6 +164,9 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         "--reproducers", metavar="FOLDER", help="write a script for each failure there that shows it without the kit"
     )
     group.addoption(
+        "--waivers", metavar="FILE", help="accept the known failures that this TOML file lists, until they expire"
+    )
+    group.addoption(
         "--start-timeout",
         type=float,
         default=START_TIMEOUT_S,
@@ -197,6 +202,7 @@ def read(config: pytest.Config) -> Options | None:
         explore=_seed(config),
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
+        waivers=config.getoption("waivers"),
     )
 
 
