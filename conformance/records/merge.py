@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conformance.errors import ExitStatus, RecordError, UsageError
+from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
@@ -125,19 +126,23 @@ def _merged(
         complete=True,
         exit_status=0,
         duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
+        musts={},
+        advice={},
     )
     run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
     assessment = run.assessment
     problems = tuple(waiver_problems(run))
-    status = assessment.verdict.exit_status
+    status = assessment.exit_status
     return replace(
         run,
         footer=replace(
             footer,
-            counts={verdict.value: count for verdict, count in assessment.tests.items()},
+            counts=as_json(assessment.tests),
             verdict=assessment.verdict.value,
             exit_status=int(ExitStatus.NOT_CONFORMING if problems and status is ExitStatus.CONFORMING else status),
             waiver_problems=problems,
+            musts=as_json(assessment.musts),
+            advice=as_json(assessment.advice),
         ),
     )
 

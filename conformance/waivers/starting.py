@@ -69,7 +69,7 @@ def _head(record: Record) -> Iterator[str]:
     if counts[Verdict.ERROR]:
         yield f"# Not here, because no waiver covers the kit's own errors: {counts[Verdict.ERROR]} of them."
     if counts[Verdict.WAIVED]:
-        yield f"# Not here, because they were waived in that run: {counts[Verdict.WAIVED]} failures."
+        yield f"# Not here, because they were waived in that run: {counts[Verdict.WAIVED]} of them."
 
 
 def _end(record: Record, today: date) -> list[str]:

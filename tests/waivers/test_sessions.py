@@ -41,7 +41,7 @@ def test_failures_of_a_requirement_are_waived(kit: Kit, workers: tuple[str, ...]
         "expires": "2026-12-31",
         "verdict": "fail",
     }
-    assert (waived.promise, waived.seen) == ("it is two", "it is not")
+    assert (waived.expected, waived.seen) == ("it is two", "it is not")
     assert record.header.options["waivers"].startswith("known.toml sha256:")
     assert [each["place"] for each in record.header.waivers] == ["known.toml:1"]
     assert record.footer is not None

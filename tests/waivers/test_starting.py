@@ -111,7 +111,7 @@ def test_what_is_waived_or_in_error_is_left_out_and_said(kit: Kit, capsys: pytes
     text = capsys.readouterr().out
     assert [each["requirement"] for each in tomllib.loads(text)["waiver"]] == [TWO]
     assert "# Not here, because no waiver covers the kit's own errors: 1 of them." in text
-    assert "# Not here, because they were waived in that run: 1 failures." in text
+    assert "# Not here, because they were waived in that run: 1 of them." in text
 
 
 def test_a_crash_of_what_is_left_open_needs_one_too(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
