@@ -19,7 +19,7 @@ from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.options import record_paths
 from conformance.session.outcome import attach, outcome_of
-from conformance.waivers.checking import RunFacts
+from conformance.waivers.checking import RunFacts, scored_ids
 from conformance.waivers.waiver import facts
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Recorder:
         return [
             RunFacts(
                 facts(run.subject.name, run.subject.revision, run.subject.environment),
-                run.planned,
+                scored_ids(run.planned, self.registry.requirements.values()),
                 {test: result.verdict for test, result in run.results.items()},
                 narrowed=self._narrowed,
             )

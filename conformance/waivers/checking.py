@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from conformance.errors import one_line
 from conformance.records.record import Record
 from conformance.records.verdicts import Verdict
+from conformance.requirements.registry import Requirement
 from conformance.waivers.waiver import SCOPE, Waiver, facts
 
 #: Days before its end from which a waiver's expiry is announced.
@@ -18,13 +19,21 @@ ANNOUNCED_DAYS = 14
 _OPEN = {Verdict.NOT_RUN, Verdict.SKIPPED, Verdict.ERROR}
 
 
+def scored_ids(
+    planned: Mapping[str, tuple[str, ...]], requirements: Iterable[Requirement]
+) -> dict[str, tuple[str, ...]]:
+    """The tests of `planned`, each with those of its requirements that are judged."""
+    scored = {entry.id for entry in requirements if entry.scored}
+    return {test: tuple(identity for identity in ids if identity in scored) for test, ids in planned.items()}
+
+
 @dataclass(frozen=True)
 class RunFacts:
     """What waivers are checked against, of one run.
 
     Attributes:
         facts: what scopes are compared with.
-        planned: the tests to run, each with the requirements that it decides.
+        planned: the tests to run, each with the scored requirements that it decides.
         verdicts: of the tests that ended.
         narrowed: whether only a part of the suites was to run.
     """
@@ -67,7 +76,7 @@ def problems_of_record(record: Record) -> list[str]:
     header = record.header
     run = RunFacts(
         facts(header.implementation, header.revision, header.environment),
-        header.planned,
+        scored_ids(header.planned, header.requirements),
         {result.test: result.verdict for result in record.results},
         narrowed=record.narrowed,
     )
@@ -128,8 +137,9 @@ def _evidence(waiver: Waiver, runs: Collection[RunFacts]) -> str:
 
 def report(waivers: Collection[Waiver], runs: Collection[RunFacts], today: date) -> list[str]:
     """A line for each waiver in force, with what it waived, and one more for each that expires soon."""
-    lines = [line for waiver in waivers for line in _lines(waiver, runs, today)]
-    soon = [waiver for waiver in waivers if 0 <= waiver.days_left(today) <= ANNOUNCED_DAYS]
+    in_force = [waiver for waiver in waivers if waiver.days_left(today) >= 0]
+    lines = [line for waiver in in_force for line in _lines(waiver, in_force, runs, today)]
+    soon = [waiver for waiver in in_force if waiver.days_left(today) <= ANNOUNCED_DAYS]
     for waiver in sorted(soon, key=lambda waiver: waiver.expires):
         days = waiver.days_left(today)
         when = f"in {_days(days)}" if days else "today"
@@ -137,23 +147,24 @@ def report(waivers: Collection[Waiver], runs: Collection[RunFacts], today: date)
     return lines
 
 
-def _lines(waiver: Waiver, runs: Collection[RunFacts], today: date) -> Iterator[str]:
-    if waiver.days_left(today) < 0:
-        return
+def _lines(waiver: Waiver, in_force: Collection[Waiver], runs: Collection[RunFacts], today: date) -> Iterator[str]:
     for run in runs:
         if not waiver.in_scope(run.facts):
             continue
         tests = run.tests_of(waiver)
+        requirements = {each.requirement for each in in_force if each.in_scope(run.facts)}
         waived = run.count(tests, {Verdict.WAIVED})
-        rejected = run.count(tests, _REJECTED) - waived
+        rejected = [test for test in tests if run.verdicts.get(test, Verdict.NOT_RUN).rejects]
         if waived:
             what = f"{_number(waived, 'test')} of {waiver.target} waived for {run.name}"
             until = f"until {waiver.expires} ({_days(waiver.days_left(today))} left)"
             yield f"{waiver.place}: {what} {until}: {one_line(waiver.reason)} [{waiver.link}; {waiver.owner}]"
         if rejected:
+            others = dict.fromkeys(identity for test in rejected for identity in run.planned[test])
+            names = ", ".join(identity for identity in others if identity not in requirements)
             yield (
-                f"{waiver.place}: {_number(rejected, 'test')} of {waiver.target} still rejected for {run.name}: "
-                "what else is decided there is not waived"
+                f"{waiver.place}: {_number(len(rejected), 'test')} of {waiver.target} still rejected for {run.name}, "
+                f"because of what else is decided there and not waived: {names}"
             )
 
 
