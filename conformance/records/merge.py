@@ -102,14 +102,14 @@ def _shard(record: Record) -> Shard:
 
 def _write(records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]) -> Record:
     header = _header(records)
+    merged = _merged(header, records, output, waiver_problems)
+    assert merged.footer is not None
     writer = RecordWriter(output)
     writer.header(header)
     for record in records:
         for result in record.results:
             writer.started(result.test)
             writer.result(result)
-    merged = _merged(header, records, output, waiver_problems)
-    assert merged.footer is not None
     writer.footer(merged.footer)
     writer.close()
     return merged

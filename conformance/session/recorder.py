@@ -214,7 +214,8 @@ class Recorder:
                 name: run.assess(self.options.target, narrowed=self._narrowed, stopped=self.stopped)
                 for name, run in self.runs.items()
             }
-            self._waiver_problems = self.waivers.problems(self._run_facts())
+            if self.stopped is None and not self._broken_files:  # else nobody knows what there was to run
+                self._waiver_problems = self.waivers.problems(self._run_facts())
         status = self._exit_status(exitstatus)
         session.exitstatus = status
         for name, assessment in self._assessments.items():

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from conformance.errors import one_line
+from conformance.errors import RecordError, one_line
 from conformance.records.record import Record
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
@@ -17,6 +17,7 @@ from conformance.waivers.waiver import SCOPE, Waiver, facts
 ANNOUNCED_DAYS = 14
 #: Verdicts that leave open whether a test would be rejected.
 _OPEN = {Verdict.NOT_RUN, Verdict.SKIPPED, Verdict.ERROR}
+_REJECTED = {verdict for verdict in Verdict if verdict.rejects} | {Verdict.WAIVED}
 
 
 def scored_ids(
@@ -56,9 +57,6 @@ class RunFacts:
         return sum(self.verdicts.get(test, Verdict.NOT_RUN) in verdicts for test in tests)
 
 
-_REJECTED = {verdict for verdict in Verdict if verdict.rejects} | {Verdict.WAIVED}
-
-
 def problems(waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date) -> list[str]:
     """What fails a session for its waivers' sake, each as ``FILE:LINE: what is wrong: what to change``.
 
@@ -67,12 +65,16 @@ def problems(waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date)
         runs: of the session, one for each implementation.
         today: the day in UTC.
     """
-    found = (_problem(waiver, waivers, runs, today) for waiver in waivers)
-    return [f"{waiver.place}: {text}" for waiver, text in zip(waivers, found, strict=True) if text is not None]
+    texts = ((waiver, _problem(waiver, waivers, runs, today)) for waiver in waivers)
+    return [f"{waiver.place}: {text}" for waiver, text in texts if text is not None]
 
 
 def problems_of_record(record: Record) -> list[str]:
-    """The `problems` of the waivers that a record names, on the day of its run."""
+    """The `problems` of the waivers that a record names, on the day of its run.
+
+    Raises:
+        RecordError: a waiver in its header is malformed.
+    """
     header = record.header
     run = RunFacts(
         facts(header.implementation, header.revision, header.environment),
@@ -80,8 +82,12 @@ def problems_of_record(record: Record) -> list[str]:
         {result.test: result.verdict for result in record.results},
         narrowed=record.narrowed,
     )
-    waivers = [Waiver.from_dict(values) for values in header.waivers]
-    return problems(waivers, [run], date.fromisoformat(header.started_at[:10]))
+    try:
+        waivers = [Waiver.from_dict(values) for values in header.waivers]
+        day = date.fromisoformat(header.started_at[:10])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{record.path}: a malformed waiver in the header ({one_line(error)})") from None
+    return problems(waivers, [run], day)
 
 
 def _problem(waiver: Waiver, waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 from conformance.cli import main
 from conformance.errors import ExitStatus
 from conformance.records.verdicts import Verdict
+from conformance.waivers.waiver import Waiver
 from tests.waivers.conftest import FOREIGN, ONE, POOLED, TODAY, TWO, Kit, waiver
 
 pytest_plugins = ["pytester"]
@@ -357,8 +358,24 @@ def test_merging_finds_waivers_that_no_shard_could(kit: Kit, capsys: pytest.Capt
     )
 
 
-def test_a_day_counts_to_its_end() -> None:
-    from conformance.waivers.waiver import Waiver
+def test_a_record_with_a_malformed_waiver_is_refused(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (1, 2):
+        kit.run(waiver(), f"--shard={number}/2", f"--record={number}.jsonl")
+    path = kit.folder / "1.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace('"expires": "2026-12-31"', '"expires": "later"', 1))
+    capsys.readouterr()
+    assert main(["merge", "1.jsonl", "2.jsonl", "--output=all.jsonl"]) == ExitStatus.USAGE
+    assert "all.jsonl: a malformed waiver in the header (ValueError: " in capsys.readouterr().err
+    assert not (kit.folder / "all.jsonl").exists()
 
+
+def test_files_that_cannot_be_read_make_no_waiver_useless(kit: Kit) -> None:
+    kit.tests("import nothing_of_that_name", "test_broken.py")
+    result, _ = kit.run(waiver(test='"test_broken.py::test_one"'), "--continue-on-collection-errors")
+    assert result.ret == ExitStatus.KIT_FAILED
+    result.stdout.no_fnmatch_line("*matches nothing*")
+
+
+def test_a_day_counts_to_its_end() -> None:
     entry = Waiver("known.toml:1", "r", "l", "o", date(2026, 3, 1), requirement=ONE)
     assert [entry.days_left(date(2026, 3, day)) for day in (1, 2)] == [0, -1]
