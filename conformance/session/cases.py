@@ -45,6 +45,10 @@ class Case:
         return tuple(entry.id for entry in self.requirements)
 
     @property
+    def scored_ids(self) -> tuple[str, ...]:
+        return tuple(entry.id for entry in self.requirements if entry.scored)
+
+    @property
     def scored(self) -> bool:
         """Whether anything that it decides is judged."""
         return any(entry.scored for entry in self.requirements)
