@@ -39,6 +39,7 @@ def judge_declaration(
     Raises:
         HarnessError: it is there and works, and the adapter declares it absent.
     """
+    __tracebackhide__ = True
     declared = impl.capabilities.get(capability)
     shortfall = _shortfall(probe)
     observe("declared", _WORDS[declared])
@@ -46,7 +47,7 @@ def judge_declaration(
     if shortfall is None and declared is False:
         # The summary cuts long lines at their end, so what to change comes first.
         raise HarnessError(
-            f"{capability} is there and works: declare it, or leave it out; the adapter {impl.name!r} declares it absent"
+            f"{capability} works: declare it or leave it out; adapter {impl.name!r} says it is absent"
         )
 
 
