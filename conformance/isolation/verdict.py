@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from conformance.session.cases import Case
 
 
-def charged(
-    case: Case, test: RunningTest, loss: Loss, command: str, capabilities: Mapping[str, bool]
-) -> TestResult:
+def charged(case: Case, test: RunningTest, loss: Loss, command: str, capabilities: Mapping[str, bool]) -> TestResult:
     """The result of `case`, whose process ended too early.
 
     No class is blamed for not surviving what its adapter says it does not have.

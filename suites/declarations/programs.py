@@ -46,9 +46,7 @@ def judge_declaration(
     observe("outcome", shortfall or "there and works")
     if shortfall is None and declared is False:
         # The summary cuts long lines at their end, so what to change comes first.
-        raise HarnessError(
-            f"{capability} works: declare it or leave it out; adapter {impl.name!r} says it is absent"
-        )
+        raise HarnessError(f"{capability} works: declare it or leave it out; adapter {impl.name!r} says it is absent")
 
 
 def _shortfall(probe: Callable[[], None]) -> str | None:

@@ -89,7 +89,9 @@ def _check_modes_of_capture_begin(impl: Adapter) -> None:
         program = Affine(impl)
         outcome = attempt(impl, program.body, unsafe(impl), mode=mode)
         if mode == "relaxed":
-            expect(outcome.refusal is None and outcome.ending is None, "relaxed lets unsafe calls through", str(outcome))
+            expect(
+                outcome.refusal is None and outcome.ending is None, "relaxed lets unsafe calls through", str(outcome)
+            )
             program.check(impl, outcome.graph, "an unsafe call leaves a relaxed capture whole")
         else:
             expect(outcome.refusal is not None, f"{mode} refuses the capturing thread's unsafe calls", str(outcome))

@@ -32,7 +32,7 @@ class _Scale(torch.nn.Module):
 
 @requirement("declarations.graphed-callables")
 def test_graphed_callables(impl: Adapter, observe: Observe) -> None:
-    """A graphed module, and a graphed function, give the results and gradients of their sources without running them."""
+    """A graphed module and a graphed function give the results of their sources without running them."""
 
     def probe() -> None:
         module = _Scale().to(impl.device)

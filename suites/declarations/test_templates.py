@@ -118,7 +118,9 @@ def test_template_editing(impl: Adapter, observe: Observe) -> None:
         expect_equal(impl, mark, 5.0, "after instantiate() replays have the edit")
         nodes = template.nodes()
         runtime_call(impl, "cudaGraphDestroyNode", nodes[-1])
-        expect(len(template.nodes()) == len(nodes) - 1, "a node can be removed", f"{len(template.nodes())} nodes are left")
+        expect(
+            len(template.nodes()) == len(nodes) - 1, "a node can be removed", f"{len(template.nodes())} nodes are left"
+        )
 
     judge_declaration(impl, "template_editing", probe, observe)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +26,18 @@ _FACES: dict[str, Callable[[], Adapter]] = {
 Graph = reference_impl.CUDAGraph
 
 
+def _named(make: Callable[[], Adapter]) -> Callable[[], Adapter]:
+    """Give the adapter the function's name, so that one session can have many."""
+
+    @functools.wraps(make)
+    def adapter() -> Adapter:
+        result = make()
+        result.name = make.__name__
+        return result
+
+    return adapter
+
+
 def _declaring(face: str, *absent: str, revision: str | None = None, present: tuple[str, ...] = ()) -> Adapter:
     adapter = _FACES[face]()
     adapter.capabilities = {**dict.fromkeys(absent, False), **dict.fromkeys(present, True)}
@@ -37,43 +51,53 @@ def _of(graph_class: type, absent: str) -> Adapter:
     return adapter
 
 
-# -- everything is there ------------------------------------------------------------------------------------------------
+# -- everything is there -----------------------------------------------------------------------------------------------
 
 
+@_named
 def all_absent() -> Adapter:
     return _declaring("cuda", *CAPABILITIES)
 
 
+@_named
 def all_absent_xpu() -> Adapter:
     return _declaring("xpu", *CAPABILITIES)
 
 
+@_named
 def all_absent_accelerator() -> Adapter:
     return _declaring("accelerator", *CAPABILITIES)
 
 
+@_named
 def all_absent_of_old() -> Adapter:
     """As of PyTorch 1.10, which documents next to nothing of it."""
     return _declaring("cuda", *CAPABILITIES, revision="1.10")
 
 
+@_named
 def all_present() -> Adapter:
     return _declaring("cuda", present=tuple(CAPABILITIES))
 
 
+@_named
 def all_unstated() -> Adapter:
     return _declaring("cuda")
 
 
-def one_absent(capability: str) -> Callable[[], Adapter]:
-    return lambda: _declaring("cuda", capability)
+def _one_absent(capability: str) -> Callable[[], Adapter]:
+    def adapter() -> Adapter:
+        return _declaring("cuda", capability)
+
+    adapter.__name__ = capability
+    return _named(adapter)
 
 
 #: ``adapters.py:ONE.pools`` and so on.
-ONE = type("One", (), {name: staticmethod(one_absent(name)) for name in CAPABILITIES})
+ONE = type("One", (), {name: staticmethod(_one_absent(name)) for name in CAPABILITIES})
 
 
-# -- what a class may lack, or have and get wrong -----------------------------------------------------------------------
+# -- what a class may lack, or have and get wrong ----------------------------------------------------------------------
 
 
 class _NoKeepGraph(Graph):
@@ -184,14 +208,20 @@ class _RefusesDraws(TorchDispatchMode):
 
 
 class _NoDraws(Graph):
+    _modes: contextlib.ExitStack
+
     def capture_begin(self, *settings: Any, **named: Any) -> None:
         super().capture_begin(*settings, **named)
-        self._mode = _RefusesDraws()
-        self._mode.__enter__()
+        self._modes = contextlib.ExitStack()
+        self._modes.enter_context(_RefusesDraws())
 
     def capture_end(self) -> None:
-        self._mode.__exit__(None, None, None)
+        self._modes.close()
         super().capture_end()
+
+    def capture_end_pre(self) -> None:
+        self._modes.close()
+        super().capture_end_pre()
 
 
 class _OneThread(Graph):
@@ -230,19 +260,22 @@ class _Hangs(Graph):
         return {}
 
 
+@_named
 def no_keep_graph() -> Adapter:
     return _of(_NoKeepGraph, "keep_graph")
 
 
+@_named
 def ignores_keep_graph() -> Adapter:
-    adapter = _of(_IgnoresKeepGraph, "keep_graph")
-    return adapter
+    return _of(_IgnoresKeepGraph, "keep_graph")
 
 
+@_named
 def refuses_pools() -> Adapter:
     return _of(_RefusesPools, "pools")
 
 
+@_named
 def no_pool_handles() -> Adapter:
     adapter = _declaring("cuda", "pools")
     adapter.graph_pool_handle = _not_there  # type: ignore[method-assign]
@@ -253,14 +286,17 @@ def _not_there(*_: Any, **__: Any) -> Any:
     raise NotImplementedError
 
 
+@_named
 def no_modes() -> Adapter:
     return _of(_NoModes, "capture_modes")
 
 
+@_named
 def ignores_modes() -> Adapter:
     return _of(_IgnoresModes, "capture_modes")
 
 
+@_named
 def modes_that_cannot_be_tried() -> Adapter:
     """As on a runtime without an unsafe call."""
     adapter = _declaring("cuda", "capture_modes")
@@ -268,54 +304,66 @@ def modes_that_cannot_be_tried() -> Adapter:
     return adapter
 
 
+@_named
 def ignores_liveness() -> Adapter:
     return _of(_IgnoresLiveness, "liveness")
 
 
+@_named
 def no_hooks() -> Adapter:
     return _of(_NoHooks, "hooks")
 
 
+@_named
 def deaf_hooks() -> Adapter:
     return _of(_DeafHooks, "hooks")
 
 
+@_named
 def no_phases() -> Adapter:
     return _of(_NoPhases, "capture_phases")
 
 
+@_named
 def made_up_handles() -> Adapter:
     return _of(_MadeUpHandles, "raw_handles")
 
 
+@_named
 def no_runtime() -> Adapter:
     adapter = _declaring("cuda", "template_editing")
     adapter.runtime = None
     return adapter
 
 
+@_named
 def refuses_dumps() -> Adapter:
     return _of(_RefusesDumps, "debug_dump")
 
 
+@_named
 def empty_dumps() -> Adapter:
     return _of(_EmptyDumps, "debug_dump")
 
 
+@_named
 def nodes_without_ids() -> Adapter:
     return _of(_NodesWithoutIds, "graph_data")
 
 
+@_named
 def no_draws() -> Adapter:
     return _of(_NoDraws, "rng")
 
 
+@_named
 def no_graphed_callables() -> Adapter:
     adapter = _declaring("cuda", "graphed_callables")
     adapter.make_graphed_callables = _not_there  # type: ignore[method-assign]
     return adapter
 
 
+@_named
 def eager_callables() -> Adapter:
     """The sources themselves: right results, and nothing graphed."""
     adapter = _declaring("cuda", "graphed_callables")
@@ -323,39 +371,47 @@ def eager_callables() -> Adapter:
     return adapter
 
 
+@_named
 def no_events() -> Adapter:
     adapter = _declaring("cuda", "fork_join")
     adapter.new_event = _not_there  # type: ignore[method-assign]
     return adapter
 
 
+@_named
 def one_thread() -> Adapter:
     return _of(_OneThread, "threads")
 
 
+@_named
 def wrong_statistics() -> Adapter:
     adapter = _declaring("cuda", "memory_stats")
     adapter.memory_allocated = lambda: 0  # type: ignore[method-assign]
     return adapter
 
 
+@_named
 def throws_anything() -> Adapter:
     return _of(_ThrowsAnything, "graph_data")
 
 
+@_named
 def leaves_captures_open() -> Adapter:
     return _of(_LeavesCapturesOpen, "hooks")
 
 
+@_named
 def crashes() -> Adapter:
     return _of(_Crashes, "graph_data")
 
 
+@_named
 def crashes_undeclared() -> Adapter:
     adapter = crashes()
     adapter.capabilities = {}
     return adapter
 
 
+@_named
 def hangs() -> Adapter:
     return _of(_Hangs, "graph_data")

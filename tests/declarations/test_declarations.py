@@ -2,75 +2,108 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-# Before pytester takes stock of modules: it drops those that a session brings, and torch cannot be loaded twice.
-from conformance import start  # noqa: F401
 from conformance.records.record import Record, read_record
+from conformance.records.result import TestResult
+from conformance.records.verdicts import Verdict
 from conformance.requirements.loading import load_registry
-from conformance.requirements.vocabulary import CAPABILITIES
-from conformance.session import executor, recorder  # noqa: F401
-from tests.declarations import adapters
-
-for make in (adapters.all_absent, adapters.all_absent_xpu, adapters.all_absent_accelerator):
-    make()
-
-pytest_plugins = ["pytester"]
+from conformance.requirements.vocabulary import CAPABILITIES, Dialect
 
 ADAPTERS = Path(__file__).parent / "adapters.py"
-SUITE = Path(__file__).parents[2] / "suites" / "declarations"
+ROOT = Path(__file__).parents[2]
+SUITE = ROOT / "suites" / "declarations"
 WORKS = "there and works"
+
+#: Adapters that declare all absent although it is there, with what their documents have.
+LIARS: dict[str, tuple[str, Dialect]] = {
+    "all_absent": ("2.14", "cuda"),
+    "all_absent_xpu": ("2.14", "xpu"),
+    "all_absent_accelerator": ("2.14", "accelerator"),
+    "all_absent_of_old": ("1.10", "cuda"),
+}
+OPEN = {"all_present": "present", "all_unstated": "unstated"}
+#: Adapters that rightly declare something absent: what, and what its probe sees.
+HONEST = {
+    "no_keep_graph": ("keep_graph", "not there: TypeError"),
+    "ignores_keep_graph": ("keep_graph", "there, but: nothing shows"),
+    "refuses_pools": ("pools", "there, but: RuntimeError: this class has one pool"),
+    "no_pool_handles": ("pools", "not there: NotImplementedError"),
+    "no_modes": ("capture_modes", "not there: TypeError"),
+    "ignores_modes": ("capture_modes", "there, but: the call inside the capture: no error"),
+    "modes_that_cannot_be_tried": ("capture_modes", "cannot be tried: "),
+    "ignores_liveness": ("liveness", "there, but: no error"),
+    "no_hooks": ("hooks", "not there: AttributeError"),
+    "deaf_hooks": ("hooks", "there, but: []"),
+    "leaves_captures_open": ("hooks", "there, but: RuntimeError: captures with hooks"),
+    "no_phases": ("capture_phases", "not there: AttributeError"),
+    "made_up_handles": ("raw_handles", "there, but: no error"),
+    "no_runtime": ("template_editing", "not there: NotImplementedError"),
+    "refuses_dumps": ("debug_dump", "there, but: NotBuilt"),
+    "empty_dumps": ("debug_dump", "there, but: the file is empty"),
+    "nodes_without_ids": ("graph_data", "there, but: [{"),
+    "throws_anything": ("graph_data", "there, but: SystemExit"),
+    "no_draws": ("rng", "there, but: RuntimeError: random operators"),
+    "no_graphed_callables": ("graphed_callables", "not there: NotImplementedError"),
+    "eager_callables": ("graphed_callables", "there, but: the module's own code ran again"),
+    "no_events": ("fork_join", "not there: NotImplementedError"),
+    "one_thread": ("threads", "there, but: RuntimeError: captures are for the main thread"),
+    "wrong_statistics": ("memory_stats", "there, but: 0 bytes before"),
+}
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run of the probes came to."""
+class Session:
+    """A session over the probes, for several adapters."""
 
     status: int
     output: str
-    record: Record
+    folder: Path
 
-    @property
-    def errors(self) -> dict[str, str]:
-        """The message of each probe in error, by capability."""
-        return {_probed(result): result.message for result in self.record.results if result.verdict == "error"}
+    def record(self, name: str) -> Record:
+        return read_record(self.folder / f"{name}.jsonl")
 
-    @property
-    def outcomes(self) -> dict[str, str]:
-        """What each probe saw, by capability."""
-        return {_probed(result): result.observations.get("outcome", "") for result in self.record.results}
+    def results(self, name: str) -> dict[str, TestResult]:
+        """The result of each probe, by capability."""
+        requirements = load_registry().requirements
+        return {str(requirements[result.requirements[0]].probes): result for result in self.record(name).results}
 
-    def verdict(self, capability: str) -> str:
-        return next(result.verdict.value for result in self.record.results if _probed(result) == capability)
-
-
-def _probed(result: object) -> str:
-    (identity,) = result.requirements  # type: ignore[attr-defined]
-    return str(load_registry().requirements[identity].probes)
+    def summary(self, name: str) -> list[list[str]]:
+        """The words of the summary's lines for an adapter."""
+        _, _, rest = self.output.partition(f" conformance of {name} ")
+        return [line.split() for line in rest.partition("\n==")[0].splitlines()]
 
 
-@dataclass
-class Probes:
-    """Runs the probes of the adapters in `ADAPTERS`."""
-
-    pytester: pytest.Pytester
-
-    def run(self, name: str, *words: str) -> Outcome:
-        """In this process, unless `words` say otherwise."""
-        path = self.pytester.path / "run.jsonl"
-        path.unlink(missing_ok=True)
-        where = () if any(word.startswith("--isolate") for word in words) else ("--no-isolate",)
-        options = ["-p", "no:cacheprovider", "--import-mode=importlib", f"--record={path}", *where, *words]
-        result = self.pytester.runpytest_inprocess(f"--impl={ADAPTERS}:{name}", *options, str(SUITE))
-        return Outcome(int(result.ret), result.stdout.str(), read_record(path))
+def _session(folder: Path, names: Sequence[str], *words: str) -> Session:
+    implementations = ",".join(f"{ADAPTERS}:{name}" for name in names)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tb=line", f"--impl={implementations}"]
+    command += [f"--record={folder}/", *words, os.fspath(SUITE)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return Session(done.returncode, done.stdout, folder)
 
 
-@pytest.fixture
-def probes(pytester: pytest.Pytester) -> Probes:
-    return Probes(pytester)
+@pytest.fixture(scope="module")
+def contradictory(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    names = [*LIARS, *(f"ONE.{capability}" for capability in CAPABILITIES)]
+    return _session(tmp_path_factory.mktemp("contradictory"), names, "--no-isolate")
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    return _session(tmp_path_factory.mktemp("honest"), [*HONEST, *OPEN], "--no-isolate")
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    words = ("--isolate", "--test-timeout=5", "-k", "graph_data or pools")
+    return _session(tmp_path_factory.mktemp("lost"), ["crashes", "hangs"], *words)
 
 
 def test_each_capability_has_a_probe_wherever_it_is_documented() -> None:
@@ -81,102 +114,69 @@ def test_each_capability_has_a_probe_wherever_it_is_documented() -> None:
         assert entry.id == f"declarations.{capability.name.replace('_', '-')}"
 
 
-@pytest.mark.parametrize(
-    ("name", "dialect", "revision"),
-    [
-        ("all_absent", "cuda", "2.14"),
-        ("all_absent_xpu", "xpu", "2.14"),
-        ("all_absent_accelerator", "accelerator", "2.14"),
-        ("all_absent_of_old", "cuda", "1.10"),
-    ],
-)
-def test_what_is_declared_absent_and_works_is_an_error_by_name(
-    probes: Probes, name: str, dialect: str, revision: str
-) -> None:
-    outcome = probes.run(name)
-    documented = {entry.name for entry in CAPABILITIES.values() if entry.begun_in(revision, dialect)}  # type: ignore[arg-type]
-    implementation = "reference" if dialect == "cuda" else f"reference.{dialect}"
-    assert outcome.status == 3
-    assert set(outcome.outcomes) == documented
-    assert outcome.errors == {
-        capability: f"{capability} works: declare it or leave it out; adapter {implementation!r} says it is absent"
-        for capability in documented
-    }
-    for message in outcome.errors.values():
-        assert message in outcome.output
+def test_a_contradiction_ends_the_session_as_an_error_of_the_adapter(contradictory: Session) -> None:
+    assert contradictory.status == 3
+
+
+@pytest.mark.parametrize("name", LIARS)
+def test_each_capability_that_is_there_but_declared_absent_is_named(contradictory: Session, name: str) -> None:
+    revision, dialect = LIARS[name]
+    documented = [entry.name for entry in CAPABILITIES.values() if entry.begun_in(revision, dialect)]
+    results = contradictory.results(name)
+    assert sorted(results) == sorted(documented)
+    for capability, result in results.items():
+        line = f"{capability} works: declare it or leave it out; adapter {name!r} says it is absent"
+        assert (result.verdict, result.message) == (Verdict.ERROR, line)
+        assert line.split()[:8] in [row[4:12] for row in contradictory.summary(name)]
+    footer = contradictory.record(name).footer
+    assert footer is not None
+    assert footer.exit_status == 3
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
-def test_one_wrong_declaration_is_one_error(probes: Probes, capability: str) -> None:
-    outcome = probes.run(f"ONE.{capability}")
-    assert outcome.status == 3
-    assert list(outcome.errors) == [capability]
-    rows = [line.split()[:4] for line in outcome.output.splitlines() if line.startswith("declarations.")]
-    assert rows[-1] == [f"declarations.{capability.replace('_', '-')}", "may", "error", "1"]
-    assert [row[1:] for row in rows].count(["may", "error", "1"]) == 1
+def test_one_wrong_declaration_is_one_error(contradictory: Session, capability: str) -> None:
+    results = contradictory.results(capability)
+    errors = [name for name, result in results.items() if result.verdict is Verdict.ERROR]
+    assert len(results) == len(CAPABILITIES)
+    assert errors == [capability]
+    rows = [row[:4] for row in contradictory.summary(capability) if row and row[0].startswith("declarations.")]
+    assert rows == [[f"declarations.{capability.replace('_', '-')}", "may", "error", "1"]]
 
 
-@pytest.mark.parametrize(("name", "word"), [("all_present", "present"), ("all_unstated", "unstated")])
-def test_what_is_declared_present_or_left_out_is_noted(probes: Probes, name: str, word: str) -> None:
-    outcome = probes.run(name)
-    assert outcome.status == 0
-    assert outcome.outcomes == dict.fromkeys(CAPABILITIES, WORKS)
-    assert {result.observations["declared"] for result in outcome.record.results} == {word}
+def test_what_is_rightly_declared_blames_nobody(honest: Session) -> None:
+    assert honest.status == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "capability", "seen"),
-    [
-        ("no_keep_graph", "keep_graph", "not there: TypeError"),
-        ("ignores_keep_graph", "keep_graph", "there, but: nothing shows"),
-        ("refuses_pools", "pools", "there, but: RuntimeError: this class has one pool"),
-        ("no_pool_handles", "pools", "not there: NotImplementedError"),
-        ("no_modes", "capture_modes", "not there: TypeError"),
-        ("ignores_modes", "capture_modes", "there, but: the call inside the capture: no error"),
-        ("modes_that_cannot_be_tried", "capture_modes", "cannot be tried: "),
-        ("ignores_liveness", "liveness", "there, but: no error"),
-        ("no_hooks", "hooks", "not there: AttributeError"),
-        ("deaf_hooks", "hooks", "there, but: []"),
-        ("leaves_captures_open", "hooks", "there, but: RuntimeError: captures with hooks"),
-        ("no_phases", "capture_phases", "not there: AttributeError"),
-        ("made_up_handles", "raw_handles", "there, but: no error"),
-        ("no_runtime", "template_editing", "not there: NotImplementedError"),
-        ("refuses_dumps", "debug_dump", "there, but: NotBuilt"),
-        ("empty_dumps", "debug_dump", "there, but: the file is empty"),
-        ("nodes_without_ids", "graph_data", "there, but: [{"),
-        ("throws_anything", "graph_data", "there, but: SystemExit"),
-        ("no_draws", "rng", "there, but: RuntimeError: random operators"),
-        ("no_graphed_callables", "graphed_callables", "not there: NotImplementedError"),
-        ("eager_callables", "graphed_callables", "there, but: the module's own code ran again"),
-        ("no_events", "fork_join", "not there: NotImplementedError"),
-        ("one_thread", "threads", "there, but: RuntimeError: captures are for the main thread"),
-        ("wrong_statistics", "memory_stats", "there, but: 0 bytes before"),
-    ],
-)
-def test_a_declaration_that_is_so_blames_nobody(probes: Probes, name: str, capability: str, seen: str) -> None:
-    outcome = probes.run(name)
-    assert outcome.outcomes[capability].startswith(seen)
-    assert outcome.status == 0
-    assert not outcome.errors
+@pytest.mark.parametrize("name", HONEST)
+def test_a_class_may_lack_what_it_is_said_not_to_have(honest: Session, name: str) -> None:
+    capability, seen = HONEST[name]
+    results = honest.results(name)
+    assert results[capability].observations["outcome"].startswith(seen)
+    assert results[capability].observations["declared"] == "absent"
     # Nothing is left behind, for the probes that follow or for anybody else.
-    assert {result.verdict.value for result in outcome.record.results} == {"pass"}
-    assert not any(result.left_behind for result in outcome.record.results)
+    assert {result.verdict for result in results.values()} == {Verdict.PASS}
+    assert not any(result.left_behind for result in results.values())
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_declared_present_or_left_out_is_noted(honest: Session, name: str) -> None:
+    notes = {capability: result.observations for capability, result in honest.results(name).items()}
+    assert notes == {capability: {"declared": OPEN[name], "outcome": WORKS} for capability in CAPABILITIES}
 
 
 @pytest.mark.parametrize(
-    ("name", "how"), [("crashes", "was ended by SIGSEGV"), ("hangs", "it did not come back in 4 s")]
+    ("name", "how"), [("crashes", "was ended by SIGSEGV"), ("hangs", "it did not come back in 5 s")]
 )
-def test_a_class_need_not_survive_what_it_is_said_not_to_have(probes: Probes, name: str, how: str) -> None:
-    outcome = probes.run(name, "--isolate", "--test-timeout=4", "-k", "graph_data or pools")
-    (result,) = (result for result in outcome.record.results if _probed(result) == "graph_data")
-    assert result.verdict == "unsupported"
-    assert "declares the capability 'graph_data' absent" in result.message
-    assert how in result.message
-    assert outcome.outcomes["pools"] == WORKS
-    assert outcome.status == 0
+def test_a_class_need_not_survive_what_it_is_said_not_to_have(lost: Session, name: str, how: str) -> None:
+    results = lost.results(name)
+    assert results["graph_data"].verdict is Verdict.UNSUPPORTED
+    assert "declares the capability 'graph_data' absent" in results["graph_data"].message
+    assert how in results["graph_data"].message
+    assert results["pools"].observations["outcome"] == WORKS
+    assert lost.status == 0
 
 
-def test_a_class_must_survive_what_nobody_says_it_has_not(probes: Probes) -> None:
-    outcome = probes.run("crashes_undeclared", "--isolate", "-k", "graph_data")
-    assert outcome.verdict("graph_data") == "crash"
-    assert outcome.status == 1
+def test_a_class_must_survive_what_nobody_says_it_lacks(tmp_path: Path) -> None:
+    session = _session(tmp_path, ["crashes_undeclared"], "--isolate", "-k", "graph_data")
+    assert session.results("crashes_undeclared")["graph_data"].verdict is Verdict.CRASH
+    assert session.status == 1
