@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import capture_by, capture_into, captured, replay
-
-
-def _graph_and_settings(impl: Adapter, token: Any) -> tuple[Any, dict[str, Any]]:
-    """A graph that will capture with `token`, and the settings that its capture still needs."""
-    if impl.dialect == "accelerator":
-        return impl.new_graph(pool=token), {}
-    return impl.new_graph(), {"pool": token}
 
 
 @requirement("capture.pool-token")
@@ -48,7 +39,7 @@ def test_token_is_accepted_by_another_capture(impl: Adapter, origin: str) -> Non
     x = impl.full(37, 1.0)
     first, y = captured(impl, lambda: x + 1.0)
     token = first.pool() if origin == "graph" else impl.graph_pool_handle()
-    second, settings = _graph_and_settings(impl, token)
+    second, settings = impl.graph_for(pool=token)
     z = expect_no_raise(
         "a capture accepts a pool token", lambda: capture_into(impl, second, lambda: x * 4.0, **settings)
     )
@@ -69,7 +60,7 @@ def test_given_token_is_reported(impl: Adapter, origin: str) -> None:
     x = impl.full(37, 1.0)
     first, _ = captured(impl, lambda: x + 1.0)
     token = first.pool() if origin == "graph" else impl.graph_pool_handle()
-    second, settings = _graph_and_settings(impl, token)
+    second, settings = impl.graph_for(pool=token)
     capture_into(impl, second, lambda: x + 2.0, **settings)
     expect(
         second.pool() == token, "pool() is the token that the capture was given", f"{second.pool()!r}, not {token!r}"

@@ -27,11 +27,11 @@ unknown_mode = pytest.mark.parametrize(
 )
 
 
-def begin_and_end(impl: Adapter, graph: Any, mode: Any, stream: Any = None) -> None:
-    """A capture of nothing in `mode`."""
+def begin_and_end(impl: Adapter, graph: Any, stream: Any = None, **settings: Any) -> None:
+    """A capture of nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an empty capture may be warned of
-        with open_capture(impl, graph, stream=stream, mode=mode):
+        with open_capture(impl, graph, stream=stream, **settings):
             graph.capture_end()
 
 
@@ -72,10 +72,8 @@ def test_unknown_refused(impl: Adapter, mode: str) -> None:
     """A name that is not among the documented ones begins no capture."""
 
     def construct_and_capture() -> None:
-        if impl.dialect == "accelerator":
-            begin_and_end(impl, impl.new_graph(mode=mode), None)
-        else:
-            begin_and_end(impl, impl.new_graph(), mode)
+        graph, settings = impl.graph_for(mode=mode)
+        begin_and_end(impl, graph, **settings)
 
     expect_raises(f"capture_error_mode={mode!r} is refused", construct_and_capture, WRONG)
 
@@ -86,7 +84,8 @@ def test_unknown_refused_by_context(impl: Adapter) -> None:
     tensor = impl.full(5, 1.0)
 
     def capture() -> None:
-        with impl.capture(impl.new_graph(), mode="bogus"):
+        graph, settings = impl.graph_for(mode="bogus")
+        with impl.capture(graph, **settings):
             tensor.add_(1)
 
     with stream_kept(impl):
@@ -99,10 +98,8 @@ def test_wrong_type(impl: Adapter, mode: Any) -> None:
     """A mode that is no string begins no capture."""
 
     def construct_and_capture() -> None:
-        if impl.dialect == "accelerator":
-            begin_and_end(impl, impl.new_graph(mode=mode), None)
-        else:
-            begin_and_end(impl, impl.new_graph(), mode)
+        graph, settings = impl.graph_for(mode=mode)
+        begin_and_end(impl, graph, **settings)
 
     expect_raises(f"capture_error_mode={mode!r} is refused", construct_and_capture, WRONG)
 
@@ -110,12 +107,19 @@ def test_wrong_type(impl: Adapter, mode: Any) -> None:
 @requirement("error-modes.unknown-leaves-stream")
 def test_unknown_leaves_stream(impl: Adapter) -> None:
     """The stream of the refused capture captures nothing and works."""
-    graph, stream = impl.new_graph(), impl.new_stream()
+    stream = impl.new_stream()
+    graphs: list[Any] = []
+
+    def begin() -> None:
+        graph, settings = impl.graph_for(mode="bogus")
+        graphs.append(graph)
+        impl.capture_begin(graph, **settings)
+
     with impl.stream(stream):
-        caught(lambda: impl.capture_begin(graph, mode="bogus"))
+        caught(begin)
         capturing = impl.is_current_stream_capturing()
         if capturing:
-            impl.abort_capture(graph)
+            impl.abort_capture(graphs[0])
     expect(not capturing, "a capture that was refused for its mode did not begin", "the stream is capturing")
     expect_eager_work(impl, stream, "after a capture was refused for its mode the stream runs ordinary work")
 
@@ -124,7 +128,6 @@ def test_unknown_leaves_stream(impl: Adapter) -> None:
 def test_unknown_leaves_graph(impl: Adapter) -> None:
     """The graph captures at the next attempt."""
     graph, stream = impl.new_graph(), impl.new_stream()
-    caught(lambda: begin_and_end(impl, graph, "bogus", stream))
-    mode = "default" if impl.dialect == "accelerator" else "global"
+    caught(lambda: begin_and_end(impl, graph, stream, mode="bogus"))
     promise = "a graph whose capture was refused for its mode captures with a known one"
-    expect_capture(impl, graph, promise, stream=stream, mode=mode)
+    expect_capture(impl, graph, promise, stream=stream, mode="global")
