@@ -56,8 +56,9 @@ def blocks_return_and_raise(
 
 
 def block_with_pool(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, pool: Any) -> None:
-    """A block that is given a pool, which the graph names afterwards."""
-    with impl.capture(graph, pool=pool):
+    """A block that is given a pool, or whose graph was, which the graph names afterwards."""
+    settings = {} if impl.dialect == "accelerator" else {"pool": pool}
+    with impl.capture(graph, **settings):
         tensor.add_(number)
     token = graph.pool()
     expect(token == pool, "pool() is the token that the block was given", f"{token!r}, not {pool!r}")
@@ -109,7 +110,7 @@ class Blocks(Scenarios):
         self.holds(second, added(cell, number))
         if self.impl.owes("pools"):
             token, pool = self.handle()
-            third = self.vacant()
+            third = self.vacant(pool=token.name)
             self.step(block_with_pool, third, cell, number, token)
             self.holds(third, added(cell, number), pool)
         if self.impl.dialect == "cuda" and self.impl.owes("capture_modes") and self.impl.runtime is not None:
