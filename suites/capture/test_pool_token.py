@@ -52,9 +52,7 @@ def test_token_is_accepted_by_another_capture(impl: Adapter, origin: str) -> Non
     first, y = captured(impl, lambda: x + 1.0)
     token = first.pool() if origin == "graph" else impl.graph_pool_handle()
     second, settings = impl.graph_for(pool=token)
-    z = expect_no_raise(
-        ACCEPTED, lambda: capture_into(impl, second, lambda: x * 4.0, **settings)
-    )
+    z = expect_no_raise(ACCEPTED, lambda: capture_into(impl, second, lambda: x * 4.0, **settings))
     for value in (3.0, 7.0, -2.0):
         x.fill_(value)
         y.fill_(-1.0)
