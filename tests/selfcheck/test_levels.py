@@ -1,4 +1,4 @@
-"""By which level a fault was rejected, and what the table says of that."""
+"""By which level a fault was rejected, what a variant may decline, and what the table says of both."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Area, Registry, Requirement
-from conformance.selfcheck.outcomes import Observed, Outcome, Row, judge_fault
+from conformance.selfcheck.outcomes import Observed, Outcome, Row, judge_fault, judge_variant
 from conformance.selfcheck.table import Table, as_markdown, as_text, verdict
 from reference_impl.faults.fault import Fault
+from reference_impl.variants import Variant
 
 MUST = Requirement("area.stated", "area", "must", "What a document says.", ("a page",), "1.10")
 ADVISED = Requirement("area.elsewhere", "area", "must", "A document of CUDA's.", ("a page",), "1.10", advised=("xpu",))
@@ -67,3 +68,40 @@ def test_a_table_without_levels_is_read() -> None:
     assert Row.from_dict(values).level == "must"
     del values["level"]
     assert Row.from_dict(values).level is None
+
+
+def declining(*results: TestResult) -> Row:
+    """What a variant that declines the advice comes to."""
+    about = "It does something else than is advised."
+    variant = Variant("a-variant", about, ("reference",), contextlib.nullcontext, (SHOULD.id,))
+    return judge_variant(variant, "reference", Observed(results), REGISTRY, None)
+
+
+def met(*ids: str) -> TestResult:
+    """A passed test that decides these requirements."""
+    return TestResult(f"test of {ids}", ids, Verdict.PASS)
+
+
+def test_a_variant_may_decline_advice() -> None:
+    accepted = declining(rejection(SHOULD.id), met(MUST.id))
+    assert (accepted.outcome, accepted.message) == (Outcome.ACCEPTED, "declines the advice area.advice")
+    table = Table((accepted,), {}, False, "1", "0", "", 1, 1)  # noqa: FBT003  # as it stands in a table
+    assert "| accepted, declines the advice area.advice |" in as_markdown(table)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [rejection(SHOULD.id), rejection(MUST.id)],
+        [rejection(SHOULD.id, MUST.id)],
+        [rejection(SHOULD.id), rejection(ADVISED.id)],
+    ],
+)
+def test_it_declines_nothing_else(results: list[TestResult]) -> None:
+    assert declining(*results).outcome is Outcome.FALSE_ALARM
+
+
+def test_what_it_declines_has_to_notice() -> None:
+    assert declining(met(SHOULD.id)).outcome is Outcome.BROKEN
+    # Where its tests did not run, there is nothing to be said.
+    assert declining(met(MUST.id)).outcome is Outcome.ACCEPTED
