@@ -32,6 +32,11 @@ def row(*results: TestResult, implementation: str = "reference", dialect: str = 
     return judge_fault(fault, dialect, named, Observed(results), REGISTRY)  # type: ignore[arg-type]
 
 
+def table_of(*rows: Row) -> Table:
+    """A table of these rows."""
+    return Table(rows, {}, narrowed=False, kit_version="1", suite_digest="0", started_at="", duration_s=1, processes=1)
+
+
 @pytest.mark.parametrize(
     ("results", "dialect", "level"),
     [
@@ -56,7 +61,7 @@ def test_what_is_not_killed_has_no_level(results: list[TestResult]) -> None:
 
 def test_the_table_says_how_many_of_each() -> None:
     rows = (row(rejection(MUST.id)), row(rejection(MUST.id)), row(rejection(SHOULD.id)), row())
-    table = Table(rows, {}, narrowed=False, kit_version="1", suite_digest="0", started_at="", duration_s=1, processes=1)
+    table = table_of(*rows)
     words = "2 of 4 faults rejected by a must, 1 by a should alone"
     for text in (verdict(table), as_text(table), as_markdown(table)):
         assert words in text
@@ -85,8 +90,7 @@ def met(*ids: str) -> TestResult:
 def test_a_variant_may_decline_advice() -> None:
     accepted = declining(rejection(SHOULD.id), met(MUST.id))
     assert (accepted.outcome, accepted.message) == (Outcome.ACCEPTED, "declines the advice area.advice")
-    table = Table((accepted,), {}, False, "1", "0", "", 1, 1)  # noqa: FBT003  # as it stands in a table
-    assert "| accepted, declines the advice area.advice |" in as_markdown(table)
+    assert "| accepted, declines the advice area.advice |" in as_markdown(table_of(accepted))
 
 
 @pytest.mark.parametrize(
