@@ -64,7 +64,7 @@ def test_memory_returns_after_deletion(impl: Adapter) -> None:
     check_returns(impl, work, "memory returns to its baseline after the graph object is deleted")
 
 
-@requirement("pools.shared-memory-returns", "pools.lives-while-used")
+@requirement("pools.shared-memory-returns", "pools.reset-releases-once")
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=["first-to-last", "last-first"])
 def test_memory_of_a_shared_pool_returns(impl: Adapter, order: tuple[int, ...]) -> None:
     """Three graphs in one pool, reset in different orders."""
@@ -137,8 +137,8 @@ def test_a_pool_does_not_grow_over_graphs_of_two_kinds(impl: Adapter) -> None:
 
     def two_graphs() -> None:
         for body in (lambda: (source + 1, source + 2), lambda: whole + 3):
-            graph = impl.new_graph()
-            out = capture_between(impl, graph, body, stream=stream, pool=pool)
+            graph, settings = impl.graph_for(pool=pool)
+            out = capture_between(impl, graph, body, stream=stream, **settings)
             replay(impl, graph)
             del out
             graph.reset()

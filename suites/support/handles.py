@@ -7,6 +7,10 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, is_refusal
+from conformance.errors import Unsupported
+
+#: cudaErrorNotSupported.
+NOT_SUPPORTED = 801
 
 
 def template_handle(impl: Adapter, graph: Any) -> Any:
@@ -40,9 +44,18 @@ def runtime_of(impl: Adapter) -> Any:
 
 
 def runtime_call(impl: Adapter, name: str, *arguments: Any) -> list[Any]:
-    """Call a runtime function; reject unless it succeeds; return what follows the error code."""
+    """Call a runtime function; reject unless it succeeds; return what follows the error code.
+
+    Raises:
+        Unsupported: the runtime has no such function, or says that it does not support it.
+    """
+    function = getattr(runtime_of(impl), name, None)
+    if function is None:
+        raise Unsupported(f"the runtime has no {name}")
     results: list[Any]
-    error, *results = getattr(runtime_of(impl), name)(*arguments)
+    error, *results = function(*arguments)
+    if int(error) == NOT_SUPPORTED:
+        raise Unsupported(f"the runtime does not support {name}")
     expect(int(error) == 0, f"the raw handle of a live graph can be used with {name}", f"{name} returned {error!r}")
     return results
 

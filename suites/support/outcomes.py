@@ -8,6 +8,9 @@ from typing import Any
 from conformance.checks import expect, expect_raises, is_refusal
 from conformance.errors import HarnessError
 
+#: What a call that a program gets wrong raises by accident: no document and no engineer calls that a refusal.
+ACCIDENTS = (AttributeError, NameError)
+
 
 def caught(call: Callable[[], Any]) -> Exception | None:
     """What `call` raised, without the frames that would keep its tensors alive; ``None`` if nothing."""
@@ -26,14 +29,14 @@ def in_words(error: Exception | None) -> str:
 
 
 def refusal(call: Callable[[], Any]) -> tuple[bool, str]:
-    """Whether `call` is refused, and in words what it did.
+    """Whether `call` is refused with an exception, and in words what it did.
 
     The error itself is not kept: its traceback would hold a graph until a collection that may come inside a capture.
     """
     try:
         result = call()
     except Exception as error:
-        return is_refusal(error), f"{type(error).__name__}: {error}"
+        return is_refusal(error), in_words(error)
     return False, f"no error; the call returned {result!r}"
 
 
