@@ -61,6 +61,8 @@ def _values(adapter: Adapter) -> dict[str, str]:
         "runtime": _runtime(adapter.runtime),
         "device": device,
         "_streams": "[]",
+        "_earlier_streams": "[]",
+        "_token_owners": "[]",
     }
 
 

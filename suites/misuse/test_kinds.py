@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,10 @@ class Call:
     capability: str | None = None
 
 
+#: The states that only a graph with keep_graph=True is brought into.
+KEPT = (new_keep, capturing_keep, template, reset_keep)
+
+
 def _begin(impl: Adapter, graph: Any, _path: Path) -> None:
     impl.capture_begin(graph)
     impl.abort_capture(graph)
@@ -99,20 +104,19 @@ CALLS: dict[str, Call] = {
 
 
 @requirement("misuse.refusals-are-runtime-errors")
-@pytest.mark.parametrize(
-    ("call", "state"),
-    [pytest.param(call, state, id=f"{key}-{name(state)}") for key, call in CALLS.items() for state in call.states],
-)
-def test_call_in_a_state(impl: Adapter, call: Call, state: State, tmp_path: Path) -> None:
-    """A call that the graph's state does not allow."""
+@pytest.mark.parametrize("key", CALLS)
+def test_call_in_a_state(impl: Adapter, key: str, tmp_path: Path) -> None:
+    """A call that the graph's state does not allow, in each such state that the class can be brought into."""
+    call = CALLS[key]
     require(impl, call.capability)
-    if state in (new_keep, capturing_keep, template, reset_keep):
-        require(impl, "keep_graph")
-    with stream_kept(impl), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with impl.stream(impl.new_stream()), state(impl, Affine(impl)) as graph:
-            error = caught(lambda: call.make(impl, graph, tmp_path / "graph.dot"))
-    expect_kind(error, STATE, f"the call on a graph in the state {name(state)!r}")
+    for state in call.states:
+        if state in KEPT and not impl.owes("keep_graph"):
+            continue
+        with stream_kept(impl), contextlib.suppress(Unsupported), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a class may warn where debugging is off, or of what it ignores
+            with impl.stream(impl.new_stream()), state(impl, Affine(impl)) as graph:
+                error = caught(lambda: call.make(impl, graph, tmp_path / "graph.dot"))
+                expect_kind(error, STATE, f"{key} on a graph in the state {name(state)!r}")
 
 
 @requirement("misuse.refusals-are-runtime-errors")

@@ -137,8 +137,8 @@ def test_a_pool_does_not_grow_over_graphs_of_two_kinds(impl: Adapter) -> None:
 
     def two_graphs() -> None:
         for body in (lambda: (source + 1, source + 2), lambda: whole + 3):
-            graph = impl.new_graph()
-            out = capture_between(impl, graph, body, stream=stream, pool=pool)
+            graph, settings = impl.graph_for(pool=pool)
+            out = capture_between(impl, graph, body, stream=stream, **settings)
             replay(impl, graph)
             del out
             graph.reset()

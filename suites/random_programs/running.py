@@ -119,8 +119,12 @@ class _Comparison:
     # -- through captures ---------------------------------------------------------------------------------------------
 
     def _capture(self, graph: str, capture: Capture) -> None:
-        self.script.do(f"{graph} = impl.new_graph()", *self._new_pool(capture.pool))
-        setting = "" if capture.pool is None else f", pool=pool_{capture.pool}"
+        if capture.pool is None:
+            setting = ""
+            self.script.do(f"{graph} = impl.new_graph()")
+        else:
+            setting = ", **settings"
+            self.script.do(*self._new_pool(capture.pool), f"{graph}, settings = impl.graph_for(pool=pool_{capture.pool})")
         self.script.do("side.wait_stream(impl.current_stream())")
         self.script.enter("impl.stream(side)")
         self.script.do(f"impl.capture_begin({graph}{setting})")
@@ -134,8 +138,8 @@ class _Comparison:
         self.script.leave()
         self.script.do("impl.current_stream().wait_stream(side)")
 
-    def _new_pool(self, pool: int | None) -> list[str]:
-        if pool is None or pool in self._pools:
+    def _new_pool(self, pool: int) -> list[str]:
+        if pool in self._pools:
             return []
         self._pools.add(pool)
         return [f"pool_{pool} = impl.graph_pool_handle()"]

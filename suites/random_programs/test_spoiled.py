@@ -76,7 +76,8 @@ def _play(script: DrawnScript, spoilers: tuple[str, ...]) -> None:
             "impl.synchronize()",
         )
         where = script.one_of("side", "fork")
-        script.do("again = impl.new_graph()", f"capture_between(impl, again, work, stream={where}{pool})")
+        script.do(f"again, settings = impl.graph_for({pool.removeprefix(', ')})")
+        script.do(f"capture_between(impl, again, work, stream={where}, **settings)")
         for start in (turn + 2, turn - 9):
             script.do(f"x.copy_(impl.tensor([float(place + {start}) for place in range(37)]))", "out.fill_(-1)")
             script.do("again.replay()", f"values = torch.arange(37.0) + {start}")

@@ -224,7 +224,9 @@ def test_what_is_left_open_alone_is_what_the_documents_leave_open() -> None:
     assert resting == {
         "accelerator.Graph.mode-of-backend",
         "accelerator.Graph.pool-saves",
+        "xpu-functions.reset.method",
         "accelerator-functions.Graph.mode-of-backend",
         "accelerator-functions.Graph.pool-saves",
+        "accelerator-functions.reset.method",
         "accelerator-functions.reset.settings",
     }
