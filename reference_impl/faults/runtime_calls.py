@@ -344,7 +344,7 @@ def child_graphs_run_nothing() -> AbstractContextManager[Any]:
     return replaced(executables, "flatten", wrap)
 
 
-@FAULTS.patch("template-editing.queries-agree", "graph-data.chain")
+@FAULTS.patch("graph-data.neighbours-agree", "graph-data.chain")
 def dependents_not_reported() -> AbstractContextManager[Any]:
     """Asked for a node's dependents, the runtime knows none."""
     return replaced(
