@@ -1,4 +1,4 @@
-"""Checks that suites are written with.  Each failure says what is promised, what was seen, and nothing else.
+"""Checks that suites are written with.  Each failure says what was expected, what was seen, and nothing else.
 
 How to run the test again is added by the plug-in, which knows the command line.
 """
@@ -27,10 +27,10 @@ class Reader(Protocol):
 
 
 class NotConforming(AssertionError):
-    """The implementation does not do what a document promises."""
+    """The implementation does not do what a requirement asks."""
 
     def __init__(self, promise: str, seen: str) -> None:
-        super().__init__(f"promised: {promise}\nseen: {seen}")
+        super().__init__(f"expected: {promise}\nseen: {seen}")
         self.promise, self.seen = promise, seen
 
 
@@ -48,7 +48,7 @@ def expect(condition: object, promise: str, seen: str) -> None:
     >>> replays = 2
     >>> expect(replays == 3, "each replay runs the graph once", f"{replays} runs after 3 replays")
     Traceback (most recent call last):
-    conformance.checks.NotConforming: promised: each replay runs the graph once
+    conformance.checks.NotConforming: expected: each replay runs the graph once
     seen: 2 runs after 3 replays
     """
     __tracebackhide__ = True
@@ -63,7 +63,7 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
         impl: reads the tensor on the host.
         tensor: device tensor.
         expected: CPU tensor, nested lists, or one number for all elements.
-        promise: what the document says.
+        promise: what was expected.
     """
     __tracebackhide__ = True
     actual = impl.read(tensor)
@@ -104,7 +104,7 @@ def expect_raises(
     'no graph was captured'
     >>> expect_raises(promise, lambda: None)
     Traceback (most recent call last):
-    conformance.checks.NotConforming: promised: replay before capture is refused
+    conformance.checks.NotConforming: expected: replay before capture is refused
     seen: no error; the call returned None
     """
     __tracebackhide__ = True

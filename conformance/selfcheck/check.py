@@ -134,7 +134,7 @@ def _fault_jobs(
                     row = replace(row, script="is missing")
                 else:
                     own = resolve(fault.implementation).graph_class.__name__
-                    trials.append(Trial(fault, first.reproducer, first.promise, own))
+                    trials.append(Trial(fault, first.reproducer, first.expected, own))
             rows[fault.name, fault.implementation] = row
             say(_line(row))
 

@@ -193,7 +193,7 @@ def tells(result: TestResult) -> bool:
 
     What the kit itself says of a crash, of a test that never ended, or of what a test left behind is as good.
     """
-    if result.promise is not None or result.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
+    if result.expected is not None or result.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
         return True
     return result.left_behind is not None and result.message.startswith("left behind")
 
@@ -201,8 +201,8 @@ def tells(result: TestResult) -> bool:
 def reason(result: TestResult) -> str:
     """A result's message in one line that is the same in every run."""
     whole = result.message
-    if result.promise is not None and result.seen is not None:
-        whole = f"promised: {result.promise}; seen: {result.seen}"
+    if result.expected is not None and result.seen is not None:
+        whole = f"expected: {result.expected}; seen: {result.seen}"
     return one_line(without_addresses(whole))
 
 

@@ -71,7 +71,7 @@ def test_a_fault_is_killed_by_what_it_names(good: tuple[int, dict[str, Any]], na
     assert row["outcome"] == "killed"
     assert row["requirements"]
     assert 1 <= row["tests"] <= row["run"]
-    assert row["message"].startswith("promised: ")
+    assert row["message"].startswith("expected: ")
     assert row["about"]
 
 
