@@ -393,7 +393,7 @@ def parameters_frozen() -> AbstractContextManager[Any]:
     return together(_wrap_method("capture_forward", wrap), replaced(torch.func, "functional_call", call))
 
 
-@FAULTS.patch("graphed-callables.module-parameters")
+@FAULTS.patch("graphed-callables.module-in-place")
 def modules_are_copied() -> AbstractContextManager[Any]:
     """A graphed copy of the module comes back, and the module itself stays as it was."""
 
