@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
+from conformance.errors import Unsupported
 
 
 def template_handle(impl: Adapter, graph: Any) -> Any:
@@ -19,12 +20,13 @@ def exec_handle(impl: Adapter, graph: Any) -> Any:
 
 
 def runtime_of(impl: Adapter) -> Any:
-    """The runtime module for raw handles; reject an implementation that brings none."""
-    expect(
-        impl.runtime is not None,
-        "raw handles are for use with the functions of the runtime",
-        "the adapter names no runtime module (and does not declare template_editing absent)",
-    )
+    """The runtime module for raw handles.
+
+    Raises:
+        Unsupported: the adapter names none.
+    """
+    if impl.runtime is None:
+        raise Unsupported("the adapter names no runtime module whose functions take raw handles (Adapter.runtime)")
     return impl.runtime
 
 
