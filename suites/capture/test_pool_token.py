@@ -18,13 +18,6 @@ GIVEN = "pool() gives a token after a capture"
 ACCEPTED = "a capture accepts a pool token"
 
 
-def _graph_and_settings(impl: Adapter, token: Any) -> tuple[Any, dict[str, Any]]:
-    """A graph that will capture with `token`, and the settings that its capture still needs."""
-    if impl.dialect == "accelerator":
-        return impl.new_graph(pool=token), {}
-    return impl.new_graph(), {"pool": token}
-
-
 @requirement("capture.pool-token")
 def test_every_token_is_accepted(impl: Adapter) -> None:
     """Each token that pool() gives, before and after replays, is good for another capture."""
@@ -36,7 +29,7 @@ def test_every_token_is_accepted(impl: Adapter) -> None:
     expect(all(token is not None for token in tokens), GIVEN, f"{tokens!r}")
     others = []
     for number, token in enumerate(tokens, 2):
-        other, settings = _graph_and_settings(impl, token)
+        other, settings = impl.graph_for(pool=token)
         work = partial(torch.mul, x, number)
         output = expect_no_raise(ACCEPTED, partial(capture_into, impl, other, work, **settings))
         others.append((number, other, output))
@@ -58,7 +51,7 @@ def test_token_is_accepted_by_another_capture(impl: Adapter, origin: str) -> Non
     x = impl.full(37, 1.0)
     first, y = captured(impl, lambda: x + 1.0)
     token = first.pool() if origin == "graph" else impl.graph_pool_handle()
-    second, settings = _graph_and_settings(impl, token)
+    second, settings = impl.graph_for(pool=token)
     z = expect_no_raise(ACCEPTED, lambda: capture_into(impl, second, lambda: x * 4.0, **settings))
     for value in (3.0, 7.0, -2.0):
         x.fill_(value)
@@ -77,7 +70,7 @@ def test_report_of_a_given_token(impl: Adapter, origin: str, observe: Callable[[
     x = impl.full(37, 1.0)
     first, _ = captured(impl, lambda: x + 1.0)
     token = first.pool() if origin == "graph" else impl.graph_pool_handle()
-    second, settings = _graph_and_settings(impl, token)
+    second, settings = impl.graph_for(pool=token)
     capture_into(impl, second, lambda: x + 2.0, **settings)
     observe("pool() is the token that the capture was given", bool(second.pool() == token))
 

@@ -51,8 +51,9 @@ def blocks_return_and_raise(
 
 
 def block_with_pool(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, pool: Any) -> None:
-    """A block that is given a pool."""
-    with impl.capture(graph, pool=pool):
+    """A block that is given a pool, or whose graph was."""
+    settings = {} if impl.dialect == "accelerator" else {"pool": pool}
+    with impl.capture(graph, **settings):
         tensor.add_(number)
 
 
@@ -83,7 +84,7 @@ class Blocks(Scenarios):
         self.holds(second, added(cell, number))
         if self.impl.owes("pools"):
             token, pool = self.handle()
-            third = self.vacant()
+            third = self.vacant(pool=token.name)
             self.step(block_with_pool, third, cell, number, token)
             self.holds(third, added(cell, number), pool)
         if self.impl.dialect == "cuda" and self.impl.owes("capture_modes") and self.impl.runtime is not None:

@@ -47,14 +47,16 @@ def memory_comes_back(impl: Adapter, *, delete: bool, share: bool) -> None:
     source, stream = impl.full(SIZE, 1.0), impl.new_stream()
 
     def cycle() -> None:
-        first, second = impl.new_graph(), impl.new_graph()
+        first = impl.new_graph()
         outputs = [capture_into(impl, first, lambda: chain(source, 3), stream=stream)]
 
         def body() -> torch.Tensor:
             use_large_memory(impl)
             return chain(source, 2)
 
-        outputs.append(capture_into(impl, second, body, stream=stream, pool=first.pool() if share else None))
+        second, output = captured(impl, body, stream=stream, pool=first.pool() if share else None)
+        outputs.append(output)
+        del output
         for graph in (first, second):
             replay(impl, graph)
         if not delete:
@@ -113,7 +115,7 @@ def failures_leave_nothing(impl: Adapter, *, keep: bool | None) -> None:
     expect_returned(impl, fail, "failed captures that were reset")
 
 
-def failure_spares_the_pool(impl: Adapter, holder: Any, other: Any) -> None:
+def failure_spares_the_pool(impl: Adapter, holder: Any, *, keep: bool | None) -> None:
     """A capture fails in another graph's pool; that graph and the next capture into the pool are right."""
     stream = impl.new_stream()
     program = expect_capture(impl, holder, "a graph captures and replays", stream=stream)
@@ -122,7 +124,8 @@ def failure_spares_the_pool(impl: Adapter, holder: Any, other: Any) -> None:
     settle(impl)
     filler = [impl.full(37, -3.0) for _ in range(4)]
     promise = "after a failed capture into a shared pool another graph captures into it"
-    expect_capture(impl, other, promise, stream=stream, pool=holder.pool())
+    other, settings = impl.graph_for(keep, pool=holder.pool())
+    expect_capture(impl, other, promise, stream=stream, **settings)
     program.check(impl, holder, "a graph replays right after another graph's capture into its pool failed")
     for tensor in filler:
         expect_equal(impl, tensor, -3.0, "a pool's memory is not given away while a graph uses it")
@@ -171,10 +174,9 @@ class AfterFailures(Scenarios):
         if self.impl.owes("memory_stats"):
             self.step(failures_leave_nothing, keep=keep)
         if self.impl.owes("pools"):
-            holder, other = self.vacant(keep), self.vacant(keep)
-            self.step(failure_spares_the_pool, holder, other)
+            holder = self.vacant(keep)
+            self.step(failure_spares_the_pool, holder, keep=keep)
             self.reset_it(holder)
-            self.reset_it(other)
         if self.impl.owes("rng"):
             self.step(failure_spares_the_generator)
         if self.impl.owes("hooks"):

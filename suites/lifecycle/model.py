@@ -110,6 +110,7 @@ class Graph:
     Attributes:
         name: in scripts.
         keep: the argument of the constructor.
+        made_with_pool: whether the constructor was given a pool, too.
         state: what it holds.
         work: what it captured.
         pool: the memory of its capture, and `place` its turn there.
@@ -119,6 +120,7 @@ class Graph:
 
     name: str
     keep: bool | None
+    made_with_pool: bool = False
     state: State = State.EMPTY
     work: list[Work] = field(default_factory=list)
     pool: Pool | None = None

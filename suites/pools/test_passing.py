@@ -30,8 +30,9 @@ def begin_with(impl: Adapter, pool: Any, graphs: list[Any]) -> None:
 
     The graph outlives a refusal in `graphs`: its destruction must not tidy up behind the refused call.
     """
-    graphs.append(impl.new_graph(pool=pool) if impl.dialect == "accelerator" else impl.new_graph())
-    impl.capture_begin(graphs[-1], pool=pool)
+    graph, settings = impl.graph_for(pool=pool)
+    graphs.append(graph)
+    impl.capture_begin(graph, **settings)
 
 
 @requirement("pools.positional-argument")

@@ -31,16 +31,17 @@ class Attempt:
 
 def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
     """Open two captures into `pool` on two streams, taking turns, and close both whatever happens."""
-    outcome = Attempt(impl.new_graph(), impl.new_graph())
+    (first, settings), (second, _) = impl.graph_for(pool=pool), impl.graph_for(pool=pool)
+    outcome = Attempt(first, second)
     streams = impl.new_stream(), impl.new_stream()
     impl.synchronize()
     with impl.stream(streams[0]):
-        impl.capture_begin(outcome.first, pool=pool)
+        impl.capture_begin(outcome.first, **settings)
         try:
             middle = chain(source, 3)
             with impl.stream(streams[1]):
                 try:
-                    impl.capture_begin(outcome.second, pool=pool)
+                    impl.capture_begin(outcome.second, **settings)
                     outcome.overlap = True
                     outcome.second_out = chain(source, 6)
                 except Exception as error:
