@@ -1,4 +1,4 @@
-"""Inputs: graphs that check that what they read is alive, and graphs that do not."""
+"""Inputs: graphs that check that what they read is alive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal
 from suites.lifecycle.scenarios import Scenarios
 from suites.support.captures import capture_between, capture_into
 from suites.support.liveness import UNTOUCHED, expect_alive, expect_dead
@@ -69,33 +69,3 @@ class Inputs(Scenarios):
         self.step(inputs_of_two_graphs, first, second)
         for uses in USES[int(flag) :: 2]:
             self.step(input_by_use, uses[(pick + number) % len(uses)])
-
-
-def unchecked_input(impl: Adapter, graph: Any) -> None:
-    """An input dies, and the check was not asked for."""
-    inputs, marker = [impl.full(SIZE, 1.0)], impl.full(SIZE, 0.0)
-    # Neighbours in the same block of the allocator keep the dead input's memory mapped.
-    neighbours = [impl.full(SIZE, 2.0) for _ in range(4)]
-    out = impl.full(SIZE, POISON)
-
-    def body() -> None:
-        out.copy_(inputs[0] + 1)
-        marker.add_(1)
-
-    capture_between(impl, graph, body)
-    inputs.clear()
-    for _ in range(2):
-        expect_no_raise("without the liveness check, replay does not look at the inputs", graph.replay)
-    expect_equal(impl, marker, 2.0, "without the liveness check, replays are launched")
-    for neighbour in neighbours:
-        expect_equal(impl, neighbour, 2.0, "replays write nothing but the graph's own memory")
-    graph.reset()
-
-
-class UncheckedInputs(Scenarios):
-    """Graphs that do not check their inputs."""
-
-    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
-        """A graph's input dies."""
-        del pick, number, flag
-        self.step(unchecked_input, self.vacant())

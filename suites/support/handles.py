@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, is_refusal
 from conformance.errors import Unsupported
 
 #: cudaErrorNotSupported.
@@ -20,6 +21,16 @@ def template_handle(impl: Adapter, graph: Any) -> Any:
 def exec_handle(impl: Adapter, graph: Any) -> Any:
     """What the documented method for the executable returns, as it is returned."""
     return graph.raw_xpu_graph_exec() if impl.dialect == "xpu" else graph.raw_cuda_graph_exec()
+
+
+def expect_no_handle(promise: str, read: Callable[[], Any]) -> None:
+    """Reject if `read` gives a handle; to raise says that there is none, and so does a handle that is null."""
+    try:
+        handle = read()
+    except Exception as error:
+        expect(is_refusal(error), promise, f"{type(error).__name__}: {error}")
+    else:
+        expect(handle == 0, promise, f"the handle {handle!r}")
 
 
 def runtime_of(impl: Adapter) -> Any:

@@ -115,12 +115,21 @@ def fork(impl: Adapter) -> Callable[[], None]:
 
 
 class OperatorCount(TorchDispatchMode):
-    """A mode such as a program may enter: counts the operators that are called inside."""
+    """A mode such as a program may enter: counts the operators that are called inside.
+
+    Attributes:
+        names: of the operators, such as ``aten::add_``, in the order of the calls.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.operators = 0
+        self.names: list[str] = []
+
+    @property
+    def operators(self) -> int:
+        """How many were called."""
+        return len(self.names)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.operators += 1
+        self.names.append(func.name().partition(".")[0])
         return func(*args, **(kwargs or {}))
