@@ -8,7 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.support.captures import BOTH_WAYS, capture_between, capture_by, open_capture, replay
-from suites.support.streams import side_stream
+from suites.support.streams import need_side_streams, side_stream
 
 
 @BOTH_WAYS
@@ -65,6 +65,7 @@ def test_other_stream_does_not_report(impl: Adapter) -> None:
 @requirement("capture.default-stream-refused")
 def test_default_stream_is_refused(impl: Adapter) -> None:
     """capture_begin raises when the default stream is current."""
+    need_side_streams(impl)
     graph = impl.new_graph()
     with impl.stream(impl.default_stream()):
         try:
@@ -77,6 +78,7 @@ def test_default_stream_is_refused(impl: Adapter) -> None:
 @requirement("capture.refused-begin-changes-nothing")
 def test_refused_begin_leaves_no_capture(impl: Adapter) -> None:
     """After the refusal nothing captures, work runs, and the same graph captures on a side stream."""
+    need_side_streams(impl)
     x = impl.full(37, 1.0)
     graph = impl.new_graph()
     with side_stream(impl, impl.default_stream()):

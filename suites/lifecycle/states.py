@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 def begin_on_the_default_stream(
     impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, after: list[list[int]]
 ) -> None:
-    """The capture is refused and nothing changes; on a side stream the same graph captures."""
+    """The capture is refused and nothing changes, and on a side stream the same graph captures.
+
+    Where the default stream can capture, the graph captures there.
+    """
+    if not impl.needs_side_stream:
+        capture_between(impl, graph, lambda: tensor.add_(number), stream=impl.default_stream())
+        tensor.add_(number)
+        expect_equal(impl, tensor, after, "a capture on the default stream runs nothing, and later work runs as usual")
+        return
     with side_stream(impl, impl.default_stream()):
         try:
             expect_raises("capture_begin on the default stream is refused", lambda: impl.capture_begin(graph))

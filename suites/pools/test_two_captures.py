@@ -67,10 +67,10 @@ def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
 
 
 def discard(*graphs: Any) -> None:
-    """Reset graphs that an attempt may have left in any state."""
+    """Reset graphs that an attempt may have left in any state, where there is a reset()."""
     for graph in graphs:
         with contextlib.suppress(RuntimeError):
-            graph.reset()
+            getattr(graph, "reset", lambda: None)()
 
 
 @requirement("pools.concurrent-captures-never-wrong")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.adapter import Adapter
+from conformance.errors import Unsupported
 
 
 @contextlib.contextmanager
@@ -18,6 +19,16 @@ def side_stream(impl: Adapter, stream: Any = None) -> Iterator[Any]:
     with impl.stream(side):
         yield side
     before.wait_stream(side)
+
+
+def need_side_streams(impl: Adapter) -> None:
+    """Ask no refusal of a device whose default stream can capture.
+
+    Raises:
+        Unsupported: it is one.
+    """
+    if not impl.needs_side_stream:
+        raise Unsupported("the adapter says that the default stream can capture (needs_side_stream)")
 
 
 @contextlib.contextmanager
