@@ -1,4 +1,4 @@
-"""Checks that suites are written with.  Each failure says what is promised, what was seen, and nothing else.
+"""Checks that suites are written with.  Each failure says what was expected, what was seen, and nothing else.
 
 How to run the test again is added by the plug-in, which knows the command line.
 """
@@ -13,7 +13,16 @@ import torch
 
 from conformance.tracebacks import missing_method
 
-__all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
+__all__ = [
+    "NotConforming",
+    "expect",
+    "expect_equal",
+    "expect_no_raise",
+    "expect_raises",
+    "expect_warning",
+    "fail",
+    "is_refusal",
+]
 
 
 #: What a call that a program gets wrong raises by accident: no document and no engineer calls that a refusal.
@@ -27,10 +36,10 @@ class Reader(Protocol):
 
 
 class NotConforming(AssertionError):
-    """The implementation does not do what a document promises."""
+    """The implementation does not do what a requirement asks."""
 
     def __init__(self, promise: str, seen: str) -> None:
-        super().__init__(f"promised: {promise}\nseen: {seen}")
+        super().__init__(f"expected: {promise}\nseen: {seen}")
         self.promise, self.seen = promise, seen
 
 
@@ -48,7 +57,7 @@ def expect(condition: object, promise: str, seen: str) -> None:
     >>> replays = 2
     >>> expect(replays == 3, "each replay runs the graph once", f"{replays} runs after 3 replays")
     Traceback (most recent call last):
-    conformance.checks.NotConforming: promised: each replay runs the graph once
+    conformance.checks.NotConforming: expected: each replay runs the graph once
     seen: 2 runs after 3 replays
     """
     __tracebackhide__ = True
@@ -63,7 +72,7 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
         impl: reads the tensor on the host.
         tensor: device tensor.
         expected: CPU tensor, nested lists, or one number for all elements.
-        promise: what the document says.
+        promise: what was expected.
     """
     __tracebackhide__ = True
     actual = impl.read(tensor)
@@ -89,13 +98,21 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
     )
 
 
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether `error` refuses a call.
+
+    No document names the kind of a refusal, so any exception is one, apart from those that a program's accidents
+    raise and those of a failed check.
+    """
+    return isinstance(error, Exception) and not isinstance(error, (*_ACCIDENTS, NotConforming))
+
+
 def expect_raises(
     promise: str, call: Callable[[], Any], kinds: type[BaseException] | tuple[type[BaseException], ...] = Exception
 ) -> BaseException:
     """Reject unless `call` raises one of `kinds`; return what it raised.
 
-    No document names the kind of a refusal, so any is one unless `kinds` says otherwise, apart from those that a
-    member which is not there raises.  A gap in the adapter is never what `kinds` means.
+    Any refusal will do (`is_refusal`) unless `kinds` says otherwise.  A gap in the adapter is never what `kinds` means.
 
     >>> promise = "replay before capture is refused"
     >>> def replay():
@@ -104,7 +121,7 @@ def expect_raises(
     'no graph was captured'
     >>> expect_raises(promise, lambda: None)
     Traceback (most recent call last):
-    conformance.checks.NotConforming: promised: replay before capture is refused
+    conformance.checks.NotConforming: expected: replay before capture is refused
     seen: no error; the call returned None
     """
     __tracebackhide__ = True
@@ -115,7 +132,7 @@ def expect_raises(
     except kinds as error:
         if missing_method(error) is not None:
             raise
-        if kinds is Exception and isinstance(error, _ACCIDENTS):
+        if kinds is Exception and not is_refusal(error):
             fail(promise, f"{type(error).__name__}, which refuses nothing: {error}")
         return error
     except Exception as error:

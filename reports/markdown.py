@@ -62,9 +62,15 @@ def _column(column: Column) -> Iterator[str]:
     claim = column.claim
     yield from ("", f"## {_text(column.label)}", "")
     yield f"**{column.standing.symbol} {_text(claim.headline)}** {_text(claim.detail)}"
-    yield from ("", f"- Scored requirements: {_counts(column.scored)}", f"- Tests: {_counts(column.tests)}", "")
+    yield from ("", *(f"- {heading}: {_counts(counts)}" for heading, counts in column.counts), "")
+    if claim.exceptions:
+        yield from (f"Advice that is not followed: {', '.join(map(_code, claim.exceptions))}", "")
     yield from _table(("What", "Value"), ((_text(name), _text(value)) for name, value in column.facts))
-    for heading, items in (("Declared capabilities", column.capabilities), ("Environment", column.environment)):
+    for heading, items in (
+        ("Profiles", column.profiles),
+        ("Declared capabilities", column.capabilities),
+        ("Environment", column.environment),
+    ):
         values = "; ".join(f"{_text(name)} {_text(value)}" for name, value in items)
         yield from ("", f"{heading}: {values or 'none'}")
 
@@ -75,23 +81,25 @@ def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
     yield from ("", f"### {_word(finding.word)}: {_code(finding.title)}{where}", "")
     if requirement is not None:
         yield f"{_text(requirement.level.upper())}: {_text(requirement.text)}"
-        yield from ("", f"Documented in {_text('; '.join(requirement.documents))}, since {_text(requirement.since)}.")
+        yield from ("", f"{_capital(_text('; '.join(requirement.origins)))}; since {_text(requirement.since)}.")
     else:
         yield "This test decides no requirement that is scored here."
     for test in finding.tests:
-        yield from _test(test)
+        yield from _test(test, "Promised" if requirement is not None and requirement.level == "must" else "Expected")
     if finding.others:
         others = ", ".join(f"{_code(test.test)} {_text(test.verdict.value)}" for test in finding.others)
         yield from ("", f"Other tests of this requirement: {others}")
 
 
-def _test(test: TestResult) -> Iterator[str]:
+def _test(test: TestResult, lead: str) -> Iterator[str]:
     yield from ("", f"{_code(test.test)}: {test.verdict.value} in {_text(test.phase)}, {seconds(test.duration_s)}")
-    if test.promise:
-        yield from ("", f"Promised: {_text(test.promise)}")
+    if test.waiver:
+        yield from ("", f"Waived: {_text('; '.join(f'{name}: {value}' for name, value in test.waiver.items()))}")
+    if test.expected:
+        yield from ("", f"{lead}: {_text(test.expected)}")
     if test.seen:
         yield from ("", "Seen:", "", *_block(test.seen))
-    if test.message and not (test.promise and test.seen):
+    if test.message and not (test.expected and test.seen):
         yield from ("", *_block(test.message))
     if test.left_behind:
         yield from ("", f"Left behind: {_text(test.left_behind)}")
@@ -154,6 +162,10 @@ def _changed(row: Row) -> str:
 
 def _cell(cell: Cell) -> str:
     return _word(cell.word) + (f"<br>{_text(cell.note)}" if cell.note else "")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _word(word: Word) -> str:

@@ -11,13 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.records.assessment import Tally
 from conformance.records.claim import Claim
 from conformance.records.record import Record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.requirements.revisions import Revision
 from reports.detection import Detection, detection
 from reports.words import (
     NOT_APPLICABLE,
+    PROFILE_STANDINGS,
     RECORDED,
     STANDINGS,
     UNKNOWN,
@@ -48,8 +51,8 @@ class Column:
         standing: how that looks.
         facts: what was run on what, as names and values.
         capabilities: each declared or asked-for capability and what is declared of it.
-        scored: how many scored requirements have each verdict.
-        tests: how many tests have each verdict.
+        counts: how many musts, pieces of advice, long programs and tests have each verdict, each under its heading.
+        profiles: what is said of each profile.
     """
 
     label: str
@@ -59,8 +62,8 @@ class Column:
     facts: Pairs
     capabilities: Pairs
     environment: Pairs
-    scored: Counts
-    tests: Counts
+    counts: tuple[tuple[str, Counts], ...]
+    profiles: Pairs
 
 
 @dataclass(frozen=True)
@@ -237,14 +240,22 @@ def _column(record: Record, label: str, anchors: _Anchors) -> Column:
             for name in dict.fromkeys([*header.capabilities, *needed_capabilities])
         ),
         environment=tuple((name, str(value)) for name, value in header.environment.items()),
-        scored=_counts(record.assessment.scored.items()),
-        tests=_counts(record.assessment.tests.items()),
+        counts=tuple(
+            (heading, _counts(tally))
+            for heading, tally in (
+                ("Musts", record.assessment.musts),
+                ("Advice", record.assessment.advice),
+                ("Long programs", record.assessment.composites),
+                ("Tests", record.assessment.tests),
+            )
+            if tally or heading in {"Musts", "Tests"}
+        ),
+        profiles=tuple((name, PROFILE_STANDINGS[each]) for name, each in record.assessment.profiles.items()),
     )
 
 
-def _counts(items: Iterable[tuple[Verdict, int]]) -> Counts:
-    numbers = dict(items)
-    return tuple((word, numbers[verdict]) for verdict, word in VERDICTS.items() if verdict in numbers)
+def _counts(tally: Tally) -> Counts:
+    return tuple((word, tally[verdict]) for verdict, word in VERDICTS.items() if verdict in tally)
 
 
 def _plain(value: object) -> str:
@@ -266,7 +277,7 @@ def _notices(runs: Sequence[tuple[Column, Record]]) -> tuple[str, ...]:
 
 
 def _wrong(verdict: Verdict) -> bool:
-    return verdict.rejects or verdict is Verdict.ERROR
+    return verdict.rejects or verdict in {Verdict.ERROR, Verdict.WAIVED}
 
 
 def _judged_wrong(requirement: Requirement, verdict: Verdict) -> bool:
@@ -372,4 +383,6 @@ def _unsupported(column: Column, record: Record) -> Iterable[Absence]:
 def _why_not_applicable(entry: Requirement, record: Record) -> str:
     if record.header.dialect not in entry.dialects:
         return f"holds for {', '.join(entry.dialects)}, not for {record.header.dialect}"
+    if entry.until is not None and Revision(entry.until) <= Revision(record.header.revision):
+        return f"documented until {entry.until}, and no longer in the claimed revision {record.header.revision}"
     return f"documented since {entry.since}, after the claimed revision {record.header.revision}"

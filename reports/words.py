@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from conformance.records.assessment import Standing as ProfileStanding
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.selfcheck.outcomes import Outcome
 
@@ -46,16 +47,24 @@ WORDS: tuple[Word, ...] = (*VERDICTS.values(), RECORDED, UNTESTABLE, NOT_APPLICA
 class Standing:
     """How a page shows the result of a run: the style of the box, and a symbol besides its colour."""
 
-    style: Literal["holds", "fails", "incomplete"]
+    style: Literal["holds", "part", "fails", "incomplete"]
     symbol: str
 
 
 STANDINGS: dict[RunVerdict, Standing] = {
-    RunVerdict.PASS: Standing("holds", "✓"),
-    RunVerdict.FAIL: Standing("fails", "✗"),
-    RunVerdict.PARTIAL: Standing("incomplete", "?"),
+    RunVerdict.CONFORMS: Standing("holds", "✓"),
+    RunVerdict.CONFORMS_IN_PART: Standing("part", "◐"),
+    RunVerdict.DOES_NOT_CONFORM: Standing("fails", "✗"),
+    RunVerdict.NARROWED: Standing("incomplete", "?"),
     RunVerdict.INCOMPLETE: Standing("incomplete", "?"),
     RunVerdict.ERROR: Standing("incomplete", "!"),
+}
+
+PROFILE_STANDINGS: dict[ProfileStanding, str] = {
+    ProfileStanding.MET: "✓ conforms",
+    ProfileStanding.NOT_MET: "✗ does not conform",
+    ProfileStanding.DECLINED: "∅ declined in part or in whole",
+    ProfileStanding.UNDECIDED: "? undecided",
 }
 
 #: What a self-check made of a fault or a variant.

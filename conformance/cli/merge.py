@@ -24,4 +24,4 @@ def _merge(options: argparse.Namespace) -> int:
     record = merge(options.records, options.output)
     print(f"record:  {record.path}")
     print(f"verdict: {record.claim.line}")
-    return record.assessment.verdict.exit_status
+    return record.assessment.exit_status

@@ -186,7 +186,7 @@ def _print_coverage(parts: Sequence[Coverage], totals: Sequence[Coverage]) -> No
     undecided = [(entry.id, ", ".join(entry.requirements)) for part in totals for entry in part.undecided]
     print()
     if undecided:
-        print(tabulate(undecided, headers=("undecided", "none of these was"), maxcolwidths=[None, _TEXT_WIDTH]))
+        print(tabulate(undecided, headers=("undecided", "not each of these was"), maxcolwidths=[None, _TEXT_WIDTH]))
     else:
         print("nothing is undecided")
 

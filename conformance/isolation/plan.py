@@ -43,7 +43,8 @@ class Plan:
         self.ready = ready
         self._selection.not_applicable = ready.not_applicable
         self._selection.narrowed = ready.narrowed
-        self.cases.update({values.nodeid: values.case(self._registry) for values in ready.cases})
+        registries = {subject.name: self._registry.seen_by(subject.dialect) for subject in ready.subjects}
+        self.cases.update({values.nodeid: values.case(registries[values.implementation]) for values in ready.cases})
         self._index = {nodeid: index for index, nodeid in enumerate(ready.nodeids)}
         self._recorder.open(ready.subjects)
 

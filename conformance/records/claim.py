@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.records.verdicts import Assessment, RunVerdict, Verdict
+from conformance.records.assessment import Assessment, Standing, Tally
+from conformance.records.verdicts import RunVerdict, Verdict
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The result of a run, in words.
+    """The outcome of a run, in words.
 
     Attributes:
         verdict: of the run.
         line: one line for a terminal, which names the implementation.
         headline: one short sentence for a page, which does not.
-        detail: why, in one or two sentences.
+        detail: the two numbers and what they leave out, in a few sentences.
+        exceptions: the ids of the advice that is not followed.
     """
 
     verdict: RunVerdict
     line: str
     headline: str
     detail: str
+    exceptions: tuple[str, ...] = ()
 
 
 def claim(assessment: Assessment, *, implementation: str, dialect: str, revision: str, ending: str = "") -> Claim:
@@ -35,56 +38,103 @@ def claim(assessment: Assessment, *, implementation: str, dialect: str, revision
         ending: where a run that was cut short ended, as a sentence.
     """
     verdict = assessment.verdict
-    headline = "Incomplete record: no claim." if verdict is RunVerdict.INCOMPLETE and ending else _HEADLINES[verdict]
-    sentences = [_detail(assessment, dialect, revision, ending), ending]
+    numbers = "; ".join(_numbers(assessment))
+    remarks = _remarks(assessment)
+    sentences = [f"As {dialect} {revision}: {numbers}.", *(f"{_capital(remark)}." for remark in remarks), ending]
     return Claim(
         verdict=verdict,
-        line=f"{verdict.value.upper()}: {implementation} as {dialect} {revision}: {_score(assessment)}{_WHY[verdict]}",
-        headline=headline,
+        line=f"{_LEADS[verdict]}: {implementation} as {dialect} {revision}: {'; '.join([numbers, *remarks])}",
+        headline=_headline(assessment, cut_short=bool(ending)),
         detail=" ".join(sentence for sentence in sentences if sentence),
+        exceptions=assessment.exceptions,
     )
 
 
-_HEADLINES = {
-    RunVerdict.PASS: "The claim holds.",
-    RunVerdict.FAIL: "The claim does not hold.",
-    RunVerdict.PARTIAL: "No claim: only a part was run.",
-    RunVerdict.INCOMPLETE: "No claim: the run is incomplete.",
-    RunVerdict.ERROR: "No claim: the kit failed.",
+_LEADS = {
+    RunVerdict.CONFORMS: "CONFORMS",
+    RunVerdict.CONFORMS_IN_PART: "CONFORMS IN PART",
+    RunVerdict.DOES_NOT_CONFORM: "DOES NOT CONFORM",
+    RunVerdict.NARROWED: "NO CLAIM",
+    RunVerdict.INCOMPLETE: "NO CLAIM",
+    RunVerdict.ERROR: "NO CLAIM",
 }
 
-_WHY = {
-    RunVerdict.PASS: "",
-    RunVerdict.FAIL: "",
-    RunVerdict.PARTIAL: "; only a part of the suites was selected, so no claim can rest on this run",
-    RunVerdict.INCOMPLETE: "; tests were skipped or not run",
-    RunVerdict.ERROR: "; the kit or the adapter failed, so nothing can be said",
+_NO_CLAIM = {
+    RunVerdict.NARROWED: "only a part of the suites was selected",
+    RunVerdict.INCOMPLETE: "tests were skipped or not run",
+    RunVerdict.ERROR: "the kit or the adapter failed",
 }
 
 
-def _score(assessment: Assessment) -> str:
-    absent = assessment.scored.get(Verdict.UNSUPPORTED, 0)
-    remark = f" ({absent} more behind capabilities declared absent)" if absent else ""
-    total = sum(assessment.scored.values()) - absent
-    return f"{assessment.scored.get(Verdict.PASS, 0)} of {total} scored requirements met{remark}"
+def _headline(assessment: Assessment, *, cut_short: bool) -> str:
+    verdict = assessment.verdict
+    if verdict is RunVerdict.INCOMPLETE and cut_short:
+        return "Incomplete record: no claim."
+    if verdict in _NO_CLAIM:
+        return f"No claim: {_NO_CLAIM[verdict]}."
+    if verdict is RunVerdict.CONFORMS_IN_PART:
+        return f"Conforms in part: {', '.join(_claimed(assessment))}."
+    if verdict is RunVerdict.DOES_NOT_CONFORM and assessment.target.profiles:
+        return f"Does not conform in what was asked for: {', '.join(assessment.target.profiles)}."
+    return "Conforms." if verdict is RunVerdict.CONFORMS else "Does not conform."
 
 
-def _detail(assessment: Assessment, dialect: str, revision: str, ending: str) -> str:
-    scored = assessment.scored
-    scope = f"{_number(sum(scored.values()), 'scored requirement')} of revision {revision} for the {dialect} dialect"
-    unmet = sum(count for verdict, count in scored.items() if verdict.rejects)
-    if assessment.verdict is RunVerdict.FAIL:
-        return f"{unmet} of {scope} {'is' if unmet == 1 else 'are'} not met." if unmet else "A test crashed or hung."
-    if assessment.verdict is RunVerdict.ERROR:
-        return f"{_number(assessment.tests.get(Verdict.ERROR, 0), 'test')} could not be carried out."
-    if assessment.verdict is RunVerdict.INCOMPLETE:
-        return "" if ending else "Something planned did not run or was skipped."
-    if assessment.verdict is RunVerdict.PARTIAL:
-        undecided = _number(scored.get(Verdict.NOT_RUN, 0), "scored requirement")
-        return f"What was run passed; {undecided} stayed undecided."
-    absent = scored.get(Verdict.UNSUPPORTED, 0)
-    return f"All {scope} are met{f', apart from {absent} behind a feature declared absent' if absent else ''}."
+def _claimed(assessment: Assessment) -> tuple[str, ...]:
+    """The profiles that a claim may name."""
+    return assessment.target.profiles or assessment.profiles_that_are(Standing.MET) or ("no profile in full",)
+
+
+def _numbers(assessment: Assessment) -> list[str]:
+    """How many musts are met, how much of the advice is followed, and which long programs went wrong."""
+    numbers = [
+        _score(assessment.musts, "must", "musts", "met"),
+        _score(assessment.advice, "piece of advice", "pieces of advice", "followed"),
+    ]
+    if any(verdict.rejects or verdict is Verdict.WAIVED for verdict in assessment.composites):
+        numbers.append(_score(assessment.composites, "long program", "long programs", "right"))
+    return numbers
+
+
+def _score(tally: Tally, one: str, many: str, met: str) -> str:
+    """How many are met, of how many, and what became of the others."""
+    count, total = tally.get(Verdict.PASS, 0), sum(tally.values())
+    # Of what was not run, nothing is known: a total would make it look as if it had failed.
+    number = f"{count} {one if count == 1 else many}" if Verdict.NOT_RUN in tally else f"{count} of {total} {many}"
+    rejected = sum(number for verdict, number in tally.items() if verdict.rejects)
+    others = [f"{rejected} not {met}"] if rejected else []
+    others += [f"{tally[verdict]} {word}" for verdict, word in _OTHERS.items() if verdict in tally]
+    return ", ".join([f"{number} {met}", *others])
+
+
+_OTHERS = {
+    Verdict.WAIVED: "waived",
+    Verdict.UNSUPPORTED: "declined",
+    Verdict.SKIPPED: "skipped",
+    Verdict.ERROR: "in error",
+    Verdict.NOT_RUN: "not run",
+}
 
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _remarks(assessment: Assessment) -> list[str]:
+    """What the numbers do not say."""
+    verdict = assessment.verdict
+    remarks = []
+    if assessment.declined:
+        remarks.append(f"musts were declined or not tried for {', '.join(assessment.declined)}")
+    if verdict is RunVerdict.CONFORMS_IN_PART:
+        remarks.append(f"conforms in {', '.join(_claimed(assessment))}")
+    if verdict is RunVerdict.DOES_NOT_CONFORM and assessment.target.profiles:
+        remarks.append(f"asked for: {', '.join(assessment.target.profiles)}")
+    if assessment.hazards:
+        remarks.append(f"{_number(len(assessment.hazards), 'test')} outside the musts crashed or hung")
+    if verdict in _NO_CLAIM:
+        remarks.append(f"{_NO_CLAIM[verdict]}, so no claim can rest on this run")
+    return remarks

@@ -1,12 +1,13 @@
 """How much of the documents a set of runs really decided.
 
-Nothing is taken from intentions: a statement is decided when a run of its own document's dialect passed or rejected
-one of its requirements.  What was skipped, unsupported, not run, or spoiled by an error of the kit decides nothing.
+Nothing is taken from intentions: a statement is decided when runs of its own document's dialect passed or rejected
+each requirement that asserts it and is judged.  What was skipped, unsupported, not run, or spoiled by an error of the
+kit decides nothing, and neither does what is only recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ class Coverage:
     Attributes:
         document: its key.
         member: the member, or ``None`` for the whole document.
-        decided: the statements that some run decided.
+        decided: the statements that the runs decided.
         untestable: those that no test can decide.
         undecided: the rest.
     """
@@ -50,47 +51,58 @@ class Coverage:
         }
 
 
-def decides(verdict: Verdict) -> bool:
+def answers(verdict: Verdict) -> bool:
     """Whether a requirement with this verdict was put to the implementation and answered."""
-    return verdict is Verdict.PASS or verdict.rejects
+    return verdict in {Verdict.PASS, Verdict.WAIVED} or verdict.rejects
 
 
-def decided_requirements(records: Iterable[Record]) -> Mapping[str, set[str]]:
-    """The ids that the runs of each dialect decided.
+@dataclass(frozen=True)
+class _Answers:
+    """What the runs of one dialect said of the requirements by id.
 
-    A run judges only those requirements that hold for its own dialect and revision.
+    Attributes:
+        judged: those that were answered and are judged.
+        recorded: those that are only recorded.
     """
-    by_dialect: dict[str, set[str]] = {}
-    for record in records:
-        ids = {name for name, verdict in record.assessment.requirements.items() if decides(verdict)}
-        by_dialect.setdefault(record.header.dialect, set()).update(ids)
-    return by_dialect
+
+    judged: frozenset[str]
+    recorded: frozenset[str]
+
+    @classmethod
+    def of(cls, dialect: str, records: Iterable[Record]) -> _Answers:
+        """Those of the `records` of that `dialect`."""
+        judged: set[str] = set()
+        recorded: set[str] = set()
+        for record in records:
+            if record.header.dialect == dialect:
+                assessment = record.assessment
+                open_ids = {name for name, level in assessment.levels.items() if level == "may"}
+                recorded |= open_ids
+                judged |= {name for name, verdict in assessment.requirements.items() if answers(verdict)} - open_ids
+        return cls(frozenset(judged), frozenset(recorded))
+
+    def decide(self, statement: Statement) -> bool:
+        """Whether each judged requirement that asserts the `statement` was answered, and there is one."""
+        names = set(statement.requirements) - self.recorded
+        return bool(names) and names <= self.judged
 
 
 def cover(document: Document, records: Iterable[Record]) -> tuple[Coverage, ...]:
     """What the `records` decided of each member of `document`, then of the whole."""
-    answered_ids = decided_requirements(records).get(document.dialect, set())
+    answered = _Answers.of(document.dialect, records)
     parts = [
-        _cover(document, member, [entry for entry in document.statements if entry.member == member], answered_ids)
+        _cover(document, member, [entry for entry in document.statements if entry.member == member], answered)
         for member in document.members
     ]
-    return (*parts, _cover(document, None, document.statements, answered_ids))
+    return (*parts, _cover(document, None, document.statements, answered))
 
 
-def _cover(
-    document: Document, member: str | None, statements: Collection[Statement], answered_ids: Collection[str]
-) -> Coverage:
+def _cover(document: Document, member: str | None, statements: Collection[Statement], answered: _Answers) -> Coverage:
     testable = [entry for entry in statements if entry.untestable is None]
-    decided = [entry for entry in testable if not _unanswered(entry, answered_ids)]
     return Coverage(
         document.key,
         member,
-        decided=tuple(decided),
+        decided=tuple(entry for entry in testable if answered.decide(entry)),
         untestable=tuple(entry for entry in statements if entry.untestable is not None),
-        undecided=tuple(entry for entry in testable if _unanswered(entry, answered_ids)),
+        undecided=tuple(entry for entry in testable if not answered.decide(entry)),
     )
-
-
-def _unanswered(statement: Statement, answered_ids: Collection[str]) -> bool:
-    """Whether none of the requirements that decide the statement is among the `answered_ids` ones."""
-    return not any(name in answered_ids for name in statement.requirements)

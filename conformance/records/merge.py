@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conformance.errors import RecordError, UsageError
+from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
@@ -116,6 +117,8 @@ def _merged(header: Header, records: Sequence[Record], output: Path) -> Record:
         complete=True,
         exit_status=0,
         duration_s=round(sum(record.footer.duration_s for record in records if record.footer is not None), 3),
+        musts={},
+        advice={},
     )
     run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
     assessment = run.assessment
@@ -123,9 +126,11 @@ def _merged(header: Header, records: Sequence[Record], output: Path) -> Record:
         run,
         footer=replace(
             footer,
-            counts={verdict.value: count for verdict, count in assessment.tests.items()},
+            counts=as_json(assessment.tests),
             verdict=assessment.verdict.value,
-            exit_status=int(assessment.verdict.exit_status),
+            exit_status=int(assessment.exit_status),
+            musts=as_json(assessment.musts),
+            advice=as_json(assessment.advice),
         ),
     )
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from conformance.errors import RecordError, one_line
+from conformance.records.assessment import Assessment, Target, assess
 from conformance.records.claim import Claim, claim
 from conformance.records.result import TestResult
-from conformance.records.verdicts import Assessment, assess
 from conformance.requirements.registry import Requirement
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Header:
         planned: the tests to run, each with the requirements that it decides.
         not_applicable: the tests left out because their requirements hold for other dialects or later revisions.
         narrowed: whether the operator asked for a part of the suites only.
-        requirements: all requirements that the kit knew.
+        requirements: all requirements that the kit knew, with the levels that they have for the dialect.
         kit_version: of the kit.
         suite_digest: SHA-256 over the suites' and the requirements' files.
         started_at: UTC, ISO 8601.
@@ -81,7 +81,9 @@ class Footer:
 
     Attributes:
         counts: how many tests have each verdict.
-        verdict: of the run.
+        verdict: of the run; see `conformance.records.verdicts.RunVerdict`.
+        musts: how many musts have each verdict.
+        advice: how many shoulds have each verdict.
         complete: whether every planned test has a result.
         exit_status: of the run; see `conformance.errors.ExitStatus`.
         duration_s: seconds of wall time.
@@ -95,6 +97,8 @@ class Footer:
     complete: bool
     exit_status: int
     duration_s: float
+    musts: Mapping[str, int]
+    advice: Mapping[str, int]
     not_applicable: tuple[str, ...] = ()
     narrowed: bool = False
     stopped: str | None = None
@@ -166,6 +170,7 @@ class Record:
             dialect=self.header.dialect,
             revision=self.header.revision,
             capabilities=self.header.capabilities,
+            target=Target.of(self.header.options),
             narrowed=self.narrowed,
             stopped=self.footer is not None and self.footer.stopped is not None,
             ended=self.footer is not None,

@@ -19,7 +19,7 @@ class TestResult:
         verdict: see `conformance.records.verdicts.Verdict`.
         phase: where it was decided: ``setup``, ``call``, ``teardown``, or ``exit`` (of the test's process).
         message: why, for a person; empty for a pass.
-        promise: what the document promises, when the test said it.
+        expected: what was expected, when the test said it.
         seen: what was seen instead, when the test said it.
         left_behind: what could not be put right after the test, or ``None``.
         frames: the innermost frames inside the implementation, ``file:line in function``, outermost first.
@@ -40,7 +40,7 @@ class TestResult:
     verdict: Verdict
     phase: str = "call"
     message: str = ""
-    promise: str | None = None
+    expected: str | None = None
     seen: str | None = None
     left_behind: str | None = None
     frames: tuple[str, ...] = ()

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance import __version__
-from conformance.errors import one_line
+from conformance.errors import RecordError, one_line
 from conformance.paths import suite_digest
+from conformance.records.assessment import Assessment, Target, as_json, assess
 from conformance.records.claim import claim
 from conformance.records.record import Footer, Header, RecordWriter, read_unfinished
 from conformance.records.result import TestResult
 from conformance.records.resume import refuse_another_run
 from conformance.records.summary import RunSummary
-from conformance.records.verdicts import Assessment, Verdict, assess
+from conformance.records.verdicts import Verdict
+from conformance.requirements.profiles import CORE, profile_of
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
@@ -31,7 +33,7 @@ _REASON_LIMIT = 400
 
 
 class BriefResult(NamedTuple):
-    """The part of one test's result that `conformance.records.verdicts.assess` counts."""
+    """The part of one test's result that `conformance.records.assessment.assess` counts."""
 
     test: str
     requirements: tuple[str, ...]
@@ -53,10 +55,11 @@ class Run:
 
     def __init__(self, subject: Subject, registry: Registry, path: Path | None, *, resume: bool = False) -> None:
         self.subject = subject
-        self.registry = registry
+        self.registry = registry.seen_by(subject.dialect)
         self.planned: Mapping[str, tuple[str, ...]] = {}
         self.results: dict[str, BriefResult] = {}
         self._failures: dict[str, TestResult] = {}
+        self._target = Target()
         self._start = time.monotonic()
         self._earlier_s = 0.0
         self._resume_at: int | None = None
@@ -91,8 +94,10 @@ class Run:
             narrowed: whether the operator asked for a part of the suites only.
 
         Raises:
-            RecordError: the record to resume is of another run.
+            RecordError: the record to resume is of another run, or the run is to show what nothing is documented of.
         """
+        self._target = Target.of(options)
+        self._refuse_undocumented()
         # Names that come back with results are new strings each: one of each is enough.
         self.planned = {sys.intern(test): ids for test, ids in planned.items()}
         header = Header(
@@ -118,6 +123,18 @@ class Run:
         else:
             self.writer.header(header)
 
+    def _refuse_undocumented(self) -> None:
+        subject = self.subject
+        for name in self._target.profiles:
+            if name != CORE and not any(
+                profile_of(entry) == name and entry.scored and entry.holds_for(subject.dialect, subject.revision)
+                for entry in self.registry.requirements.values()
+            ):
+                raise RecordError(
+                    f"--profile={name}: the documents of {subject.dialect} {subject.revision}, which {subject.name} is "
+                    "held to, say nothing of it"
+                )
+
     def started(self, test: str) -> None:
         """Note that a test begins, for the case that it ends the process."""
         if self.writer is not None:
@@ -141,12 +158,12 @@ class Run:
         test = sys.intern(result.test)
         ids = self.planned.get(test, result.requirements)
         self.results[test] = BriefResult(test, ids, result.verdict)
-        if result.verdict.rejects or result.verdict is Verdict.ERROR:
+        if result.verdict.rejects or result.verdict in {Verdict.ERROR, Verdict.WAIVED}:
             self._failures[result.test] = replace(
                 result,
                 message=one_line(result.message, _REASON_LIMIT),
                 seen=None if result.seen is None else one_line(result.seen, _REASON_LIMIT),
-                promise=None,
+                expected=None,
                 frames=(),
                 observations={},
                 warnings=(),
@@ -164,6 +181,7 @@ class Run:
             dialect=self.subject.dialect,
             revision=self.subject.revision,
             capabilities=self.subject.capabilities,
+            target=self._target,
             narrowed=narrowed,
             stopped=stopped is not None,
         )
@@ -174,8 +192,10 @@ class Run:
             return
         self.writer.footer(
             Footer(
-                counts={verdict.value: count for verdict, count in assessment.tests.items()},
+                counts=as_json(assessment.tests),
                 verdict=assessment.verdict.value,
+                musts=as_json(assessment.musts),
+                advice=as_json(assessment.advice),
                 complete=stopped is None and all(test in self.results for test in self.planned),
                 exit_status=int(status),
                 duration_s=round(self._earlier_s + time.monotonic() - self._start, 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,16 @@ from pathlib import Path
 from tabulate import tabulate
 
 from conformance.errors import one_line
+from conformance.records.assessment import Assessment
 from conformance.records.claim import Claim
 from conformance.records.result import TestResult
-from conformance.records.verdicts import Assessment, Verdict
+from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 
 _REASON_WIDTH = 90
 _SHOWN = 40
+#: Gravest first.
+_LEVELS = ("must", "should", "may")
 
 
 @dataclass(frozen=True)
@@ -51,26 +55,32 @@ def render(summary: RunSummary) -> str:
 
 
 def _counts(assessment: Assessment) -> str:
+    columns = {
+        "tests": assessment.tests,
+        "musts": assessment.musts,
+        "advice": assessment.advice,
+        "long programs": assessment.composites,
+    }
     rows = [
-        (verdict.value, assessment.tests.get(verdict, 0), assessment.scored.get(verdict, 0))
+        (verdict.value, *(tally.get(verdict, 0) for tally in columns.values()))
         for verdict in Verdict
-        if assessment.tests.get(verdict) or assessment.scored.get(verdict)
+        if any(verdict in tally for tally in columns.values())
     ]
-    return str(tabulate(rows, headers=("verdict", "tests", "scored requirements")))
+    return str(tabulate(rows, headers=("verdict", *columns)))
 
 
 def _troubles(summary: RunSummary) -> str:
-    """The requirements with a test that was rejected or in error: the judged ones first, the gravest first."""
+    """The requirements with a test that was rejected, waived or in error: musts first, and the gravest first."""
     by_requirement: dict[str, list[TestResult]] = {}
     for result in summary.results:
-        if result.verdict.rejects or result.verdict is Verdict.ERROR:
+        if result.verdict.rejects or result.verdict in {Verdict.ERROR, Verdict.WAIVED}:
             for identity in result.requirements:
                 by_requirement.setdefault(identity, []).append(result)
     rows = []
     for identity, results in by_requirement.items():
         entry = summary.requirements[identity]
         worst = max(results, key=lambda result: result.verdict.severity)
-        order = (entry.level == "may", -worst.verdict.severity, entry.level != "must", identity)
+        order = (_LEVELS.index(entry.level), -worst.verdict.severity, identity)
         rows.append((order, (identity, entry.level, worst.verdict.value, len(results), _reason(worst))))
     rows.sort()
     top_rows = [row for _, row in rows[:_SHOWN]]
@@ -79,7 +89,10 @@ def _troubles(summary: RunSummary) -> str:
     headers = ("requirement", "level", "verdict", "tests", "reason")
     table = str(tabulate(top_rows, headers=headers, disable_numparse=True))
     more = len(rows) - len(top_rows)
-    return f"{table}\n… and {more} more requirements" if more else table
+    if not more:
+        return table
+    rest = textwrap.fill(", ".join(str(row[0]) for _, row in rows[_SHOWN:]), 110)
+    return f"{table}\n… and {more} more requirements:\n{rest}"
 
 
 def _reason(result: TestResult) -> str:

@@ -64,10 +64,11 @@ def write(
 
 
 def _docstring(name: str, requirements: Sequence[Requirement], message: str) -> str:
-    lines = [f"Fails while {name} does not meet what is documented."]
+    lines = [f"Fails while {name} does not do what is expected."]
     for entry in requirements:
         lines += ["", *textwrap.wrap(entry.headline, 110)]
-        lines += [f"    documented in {place}" for place in entry.documents]
+        for origin in entry.origins:
+            lines += textwrap.wrap(origin, 110, initial_indent="    ", subsequent_indent="      ")
     lines += ["", "As seen:", textwrap.indent(message, "    "), "", "Exit status: 0 when nothing is wrong."]
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from conformance.requirements.profiles import PROFILES
 from conformance.requirements.registry import Area, Registry, Requirement
 from conformance.requirements.statements import Document, Statement
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability
@@ -22,8 +23,9 @@ _HEAD = """\
 
 _ABOUT = (
     "What an implementation is held to, area by area, with the tests that decide it; then the documents, statement by "
-    "statement, with the requirements that decide each. `must`: a document says so. `should`: documented advice, or "
-    "safety that any engineer expects. `may`: left to the implementation; recorded, never judged."
+    "statement, with the requirements that decide each. `must`: a statement of a document says so, for a class of that "
+    "document's dialect. `should`: it follows from one, or is safety that any engineer expects. `may`: left to the "
+    "implementation; recorded, never judged."
 )
 
 
@@ -61,6 +63,18 @@ def capability_table() -> str:
     return "\n".join([*lines, *rows]) + "\n"
 
 
+def profile_table() -> str:
+    """The profiles, as ``docs/claims.md`` lists them."""
+    lines = _table("profile", "an implementation that conforms in it", "capabilities")
+    rows = (
+        _row(
+            f"`{name}`", profile.meaning, ", ".join(f"`{each}`" for each in profile.capabilities) or "none: every class"
+        )
+        for name, profile in PROFILES.items()
+    )
+    return "\n".join([*lines, *rows]) + "\n"
+
+
 def _release(capability: Capability) -> str:
     return capability.since if capability.complete is None else f"{capability.since}, in full {capability.complete}"
 
@@ -90,7 +104,9 @@ def _area(area: Area, tests: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield entry.text
         yield ""
         yield f"- {_standing(entry)}"
-        yield f"- documented: {'; '.join(entry.documents)}"
+        yield f"- {'documented' if entry.level == 'must' else 'follows from'}: {'; '.join(entry.documents)}"
+        if entry.statements:
+            yield f"- statements: {', '.join(entry.statements)}"
         if entry.untestable is not None:
             yield f"- untestable: {entry.untestable}"
         else:
@@ -98,7 +114,12 @@ def _area(area: Area, tests: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _standing(entry: Requirement) -> str:
-    parts = [f"`{entry.level}`", f"since {entry.since}"]
+    parts = [f"`{entry.level}`"]
+    if entry.advised:
+        parts[0] += f" (`should` for {', '.join(entry.advised)}, whose documents do not say so)"
+    if entry.composite:
+        parts.append("of long programs")
+    parts.append(f"since {entry.since}" + (f", until {entry.until}" if entry.until is not None else ""))
     parts.append("all dialects" if entry.dialects == DIALECTS else f"dialects {', '.join(entry.dialects)}")
     if entry.capability is not None:
         parts.append(f"behind {entry.capability}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from conformance.errors import RequirementError
@@ -54,20 +54,33 @@ class Requirement:
         return f"{self.id} ({self.level}, since {self.since}): {self.text}"
 
     @property
+    def origins(self) -> list[str]:
+        """Where it comes from, a line each, as failures and scripts quote it; only a must is documented itself."""
+        if self.level != "must":
+            return [f"follows from {place}" for place in self.documents]
+        places = [f"documented in {place}" for place in self.documents]
+        return places + ([f"statements: {', '.join(self.statements)}"] if self.statements else [])
+
+    @property
     def scored(self) -> bool:
         """Whether an implementation is judged by it."""
         return self.level != "may" and self.untestable is None
 
     def holds_for(self, dialect: str, revision: str) -> bool:
         """Whether the documents of `revision` ask this of a class of that `dialect`."""
-        claimed = Revision(revision)
-        if dialect not in self.dialects or claimed < Revision(self.since):
+        # A run that could not start has no dialect, and no revision that could be read.
+        if dialect not in self.dialects or Revision(revision) < Revision(self.since):
             return False
-        return self.until is None or claimed < Revision(self.until)
+        return self.until is None or Revision(revision) < Revision(self.until)
 
     def level_for(self, dialect: str) -> Level:
         """What it is to a class of that `dialect`: what no document of the dialect says is advice to it."""
         return "should" if self.level == "must" and dialect in self.advised else self.level
+
+    def seen_by(self, dialect: str) -> Requirement:
+        """The requirement with the level that it has for a class of that `dialect`."""
+        level = self.level_for(dialect)
+        return self if level == self.level else replace(self, level=level)
 
     def to_dict(self) -> dict[str, Any]:
         """The requirement as JSON values."""
@@ -101,6 +114,13 @@ class Registry:
         self.requirements: Mapping[str, Requirement] = {
             entry.id: entry for area in self.areas.values() for entry in area.requirements
         }
+
+    def seen_by(self, dialect: str) -> Registry:
+        """The requirements with the levels that they have for a class of that `dialect`."""
+        return Registry(
+            replace(area, requirements=tuple(entry.seen_by(dialect) for entry in area.requirements))
+            for area in self.areas.values()
+        )
 
     def get(self, identity: str, where: str) -> Requirement:
         """The requirement `identity`.

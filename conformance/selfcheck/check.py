@@ -124,17 +124,18 @@ def _fault_jobs(
 ) -> list[Job]:
     def job(fault: Fault) -> Job:
         may_kill = _may_kill(fault, request.areas, registry)
+        adapter = resolve(fault.implementation)
 
         def finish(observed: Observed) -> None:
-            row = judge_fault(fault, may_kill, observed, registry)
+            row = judge_fault(fault, adapter.dialect, may_kill, observed, registry)
             first = first_kill(may_kill, observed.results)
             # Only what failed has a script: a process that did not survive its test cannot write one.
             if row.outcome is Outcome.KILLED and first is not None and first.verdict is Verdict.FAIL:
                 if first.reproducer is None:
                     row = replace(row, script="is missing")
                 else:
-                    own = resolve(fault.implementation).graph_class.__name__
-                    trials.append(Trial(fault, first.reproducer, first.promise, own))
+                    own = adapter.graph_class.__name__
+                    trials.append(Trial(fault, first.reproducer, first.expected, own))
             rows[fault.name, fault.implementation] = row
             say(_line(row))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,14 +98,18 @@ def _from_home(base: str, root: Path) -> str:
     return name + separator + rest
 
 
-def case_of(item: pytest.Item, registry: Registry, implementations: Collection[str]) -> Case | None:
+def case_of(item: pytest.Item, registries: Mapping[str, Registry]) -> Case | None:
     """The case that `item` is, or ``None`` when it is a test of no implementation.
+
+    Args:
+        item: the test.
+        registries: by implementation, the requirements as its dialect sees them.
 
     Raises:
         RequirementError: it is in the suites but names no requirement, an unknown one, or one that is declared
             untestable.
     """
-    name = split_nodeid(item.nodeid, item.config.rootpath, implementations)
+    name = split_nodeid(item.nodeid, item.config.rootpath, registries)
     ids = claimed_ids(item)
     if name is None:
         if not ids and not item.path.is_relative_to(SUITES):
@@ -113,7 +117,7 @@ def case_of(item: pytest.Item, registry: Registry, implementations: Collection[s
         raise RequirementError(f"{item.nodeid} does not take the fixture 'impl', so it tests no implementation")
     if not ids:
         raise RequirementError(f'{item.nodeid} names no requirement; decorate it with @requirement("area.slug")')
-    requirements = tuple(registry.get(identity, item.nodeid) for identity in ids)
+    requirements = tuple(registries[name[0]].get(identity, item.nodeid) for identity in ids)
     for entry in requirements:
         if entry.untestable is not None:
             raise RequirementError(f"{item.nodeid} decides {entry.id}, which is declared untestable")

@@ -96,7 +96,8 @@ class Executor:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out what does not apply, and put last what may leave the process unusable."""
         try:
-            candidates = {item.nodeid: case_of(item, self.registry, self.adapters) for item in items}
+            registries = {name: self.registry.seen_by(adapter.dialect) for name, adapter in self.adapters.items()}
+            candidates = {item.nodeid: case_of(item, registries) for item in items}
             self.cases.update({nodeid: case for nodeid, case in candidates.items() if case is not None})
             nodeids = only(self.cases, self.options.tests) if self.options.tests else set(candidates)
         except RequirementError as error:
@@ -227,7 +228,8 @@ class Executor:
         result = progress.result
         if progress.absent is not None:
             return replace(result, verdict=Verdict.UNSUPPORTED, phase=call.when, message=progress.absent)
-        new_result = judge(result, call.when, call.excinfo.value, case.implementation)
+        promised = all(entry.level == "must" for entry in case.requirements)
+        new_result = judge(result, call.when, call.excinfo.value, case.implementation, promised=promised)
         return after_teardown(result, new_result) if call.when == "teardown" else new_result
 
     def _show(self, case: Case, result: TestResult, report: pytest.TestReport) -> None:
@@ -257,7 +259,7 @@ class Executor:
             return
         message = f"left behind: {left_behind}"
         progress.result = replace(
-            result, verdict=Verdict.FAIL, phase="teardown", message=message, promise=None, seen=None, frames=()
+            result, verdict=Verdict.FAIL, phase="teardown", message=message, expected=None, seen=None, frames=()
         )
         if case.scored:
             report.outcome = "failed"
@@ -312,8 +314,7 @@ def _left_behind(adapter: Adapter, stream: Any) -> str | None:
 def _explain(case: Case, result: TestResult, report: pytest.TestReport) -> None:
     lines: list[str] = []
     for entry in case.requirements:
-        lines += [entry.headline]
-        lines += [f"    documented in {place}" for place in entry.documents]
+        lines += [entry.headline, *(f"    {line}" for line in entry.origins)]
     lines.append(f"run it again: {result.command}")
     text = "\n".join(lines)
     add_section = getattr(report.longrepr, "addsection", None)

@@ -19,9 +19,22 @@ if TYPE_CHECKING:
 
 _MESSAGE_LIMIT = 4000
 
+#: What a rejection's message begins with, and what it begins with where a document promises just that.
+EXPECTED, PROMISED = "expected: ", "promised: "
 
-def judge(result: TestResult, phase: str, error: BaseException, adapter_name: str) -> TestResult:
-    """`result` of a test that raised `error` in `phase`."""
+
+def judge(
+    result: TestResult, phase: str, error: BaseException, adapter_name: str, *, promised: bool = False
+) -> TestResult:
+    """`result` of a test that raised `error` in `phase`.
+
+    Args:
+        result: so far.
+        phase: of the test.
+        error: what it raised.
+        adapter_name: of the implementation.
+        promised: whether a document says what was expected, so that the message may.
+    """
     frames = implementation_frames(error.__traceback__, (KIT, SUITES))
     failure = replace(result, verdict=Verdict.FAIL, phase=phase, message=_message(error), frames=frames)
     if isinstance(error, pytest.skip.Exception):
@@ -33,9 +46,10 @@ def judge(result: TestResult, phase: str, error: BaseException, adapter_name: st
             return replace(failure, verdict=Verdict.ERROR, message=message, frames=())
         if isinstance(cause, HarnessError):
             return replace(failure, verdict=Verdict.ERROR, message=str(cause), frames=())
-    promise, seen = getattr(error, "promise", None), getattr(error, "seen", None)
-    if isinstance(promise, str) and isinstance(seen, str):
-        return replace(failure, promise=promise, seen=seen)
+    expected, seen = getattr(error, "promise", None), getattr(error, "seen", None)
+    if isinstance(expected, str) and isinstance(seen, str):
+        message = failure.message.replace(EXPECTED, PROMISED, 1) if promised else failure.message
+        return replace(failure, message=message, expected=expected, seen=seen)
     # Before and after the test proper only the kit's own code runs; what it does not expect is its own mistake.
     if phase != "call":
         return replace(failure, verdict=Verdict.ERROR)

@@ -6,18 +6,21 @@ names like ``--device`` are taken by many of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from conformance.errors import UsageError
+from conformance.records.assessment import Target
 from conformance.records.shards import Shard
+from conformance.requirements.profiles import CORE, FULL, PROFILES
 
 _GROUP = "conformance"
 #: How tests are kept apart: all in this process, in workers that are reused, or each in a worker of its own.
@@ -50,6 +53,7 @@ class Options:
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
         examples: how many times as many examples as usual there are when they are new.
         reproducers: the folder for scripts that show failures without the kit.
+        target: what the run is to show.
     """
 
     implementations: tuple[str, ...]
@@ -65,6 +69,7 @@ class Options:
     explore: int | None = None
     examples: float = EXPLORING
     reproducers: str | None = None
+    target: Target = field(default_factory=Target)
 
     def deciding(self) -> dict[str, Any]:
         """The options that decide which tests run and what they are judged by, as JSON values."""
@@ -76,6 +81,8 @@ class Options:
             "examples": None if self.examples == EXPLORING else self.examples,
             "shard": None if self.shard is None else str(self.shard),
             "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
+            "profile": list(self.target.profiles),
+            "strict": self.target.strict,
         }
 
     def command_line(self, implementation: str) -> list[str]:
@@ -113,6 +120,15 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
     )
     group.addoption("--device", metavar="DEVICE", help="for implementations with a choice: cpu, cuda or cuda:N")
     group.addoption("--revision", metavar="R", help="the PyTorch release to be held to, instead of the adapter's own")
+    group.addoption(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="P[,P]",
+        help=f"claim these parts of what is documented, instead of all: {', '.join(PROFILES)}",
+    )
+    with contextlib.suppress(ValueError):  # pytest has an option of that name, which then says it for both
+        group.addoption("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
     group.addoption(
         "--record", metavar="PATH", help="write the record there (a folder, or several names: one file for each)"
     )
@@ -197,7 +213,17 @@ def read(config: pytest.Config) -> Options | None:
         explore=_seed(config),
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
+        target=Target(_profiles(config.getoption("profile")), strict=bool(config.getoption("strict"))),
     )
+
+
+def _profiles(texts: Iterable[str]) -> tuple[str, ...]:
+    names = [name.strip() for text in texts for name in text.split(",")]
+    for name in names:
+        if name != FULL and name not in PROFILES:
+            raise UsageError(f"--profile={name}: no such profile (known: {', '.join([*PROFILES, FULL])})")
+    # All that is documented holds every profile, and none is of use without the core.
+    return () if FULL in names or not names else tuple(dict.fromkeys([CORE, *names]))
 
 
 def _isolation(text: str | None) -> Isolation | None:

@@ -23,7 +23,7 @@ import _pytest.runner
 import pytest
 
 from conformance import errors, markers
-from conformance.records import claim, record, result, run, verdicts
+from conformance.records import assessment, claim, record, result, run, verdicts
 from conformance.requirements import registry
 from conformance.session import judging, outcome
 
@@ -39,6 +39,7 @@ _JUDGES: tuple[ModuleType | type, ...] = (
     pytest.Item,
     pytest.Session,
     pytest.TestReport,
+    assessment,
     claim,
     errors,
     judging,

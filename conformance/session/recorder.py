@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.errors import ExitStatus, RecordError
+from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
-from conformance.records.verdicts import Assessment
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.options import record_paths
@@ -193,7 +193,7 @@ class Recorder:
             return ExitStatus.USAGE
         if pytest_status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
             return pytest_status
-        statuses = [assessment.verdict.exit_status for assessment in self._assessments.values()]
+        statuses = [assessment.exit_status for assessment in self._assessments.values()]
         if self._foreign_failures:
             statuses.append(ExitStatus.NOT_CONFORMING)
         return max(statuses, key=_GRAVITY.index, default=ExitStatus.NOT_CONFORMING)

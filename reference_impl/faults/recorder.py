@@ -464,23 +464,6 @@ def replays_call_operators() -> AbstractContextManager[Any]:
 # -- the user's memory ------------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("liveness.off-by-default", "liveness.frees-input-memory")
-def capture_keeps_inputs_alive() -> AbstractContextManager[Any]:
-    """A capture holds every tensor that it reads, so that memory which the user gave up stays taken."""
-
-    def wrap(original: Any) -> Any:
-        def init(self: _Recording, sink: Any, func: Any, args: Any, kwargs: Any) -> None:
-            original(self, sink, func, args, kwargs)
-            _HELD.extend(tensor.untyped_storage() for tensor in tensors_in((args, kwargs)))
-
-        return init
-
-    return replaced(recorder._Recording, "__init__", wrap)
-
-
-_HELD: list[Any] = []
-
-
 @FAULTS.patch("replay.touches-nothing-else")
 def replay_scribbles() -> AbstractContextManager[Any]:
     """Each node with a large enough output writes one element too many in front of it, in its own pool."""

@@ -41,7 +41,7 @@ def join_adds_no_edge() -> AbstractContextManager[Any]:
     return together(replaced(Capture, "append", wrap), replaced(Capture, "unjoined", lambda _: lambda self: False))
 
 
-@FAULTS.patch("capture.fork-join-order", "template-editing.fork-and-join", implementation=_ASYNC)
+@FAULTS.patch("capture.fork-join-order", implementation=_ASYNC)
 def fork_adds_no_edge() -> AbstractContextManager[Any]:
     """The first node of a forked stream does not wait for what was in front of the fork."""
 

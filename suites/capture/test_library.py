@@ -8,8 +8,8 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.capture.programs import warm_up
 from suites.support.captures import captured, replay
+from suites.support.eager import run_eagerly
 from suites.support.programs import ramp
 
 _HOST_CALLS: list[str] = []
@@ -46,7 +46,7 @@ def test_matrix_product(impl: Adapter, kind: str) -> None:
         return torch.mv(a, b[:, 1])
 
     a, b = impl.full((3, 5), 1.0), impl.full((5, 4), 1.0)
-    warm_up(impl, lambda: program(a, b))
+    run_eagerly(impl, f"a product ({kind})", lambda: program(a, b))
     graph, y = captured(impl, lambda: program(a, b))
     for start in (1, 6, -9):
         now_a, now_b = ramp((3, 5), start), ramp((5, 4), -start)
@@ -67,7 +67,7 @@ def test_network(impl: Adapter) -> None:
     device = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.ReLU(), torch.nn.Linear(7, 3)).to(impl.device)
     x = impl.full((4, 5), 0.0)
     with torch.no_grad():
-        warm_up(impl, lambda: device(x))
+        run_eagerly(impl, "a small network", lambda: device(x))
         graph, y = captured(impl, lambda: device(x))
         for round_, start in enumerate((1, 8, -11)):
             now = ramp((4, 5), start)
@@ -91,7 +91,7 @@ def test_autocast(impl: Adapter, cache: str) -> None:
         with torch.autocast(impl.device.type, dtype=torch.bfloat16, cache_enabled=cache == "cache"):
             return torch.mm(x, weight).detach()
 
-    warm_up(impl, body)
+    run_eagerly(impl, "a product under autocast", body)
     graph, y = captured(impl, body)
     expect(y.dtype == torch.bfloat16, "a captured product under autocast has autocast's dtype", f"{y.dtype}")
     for number in (1, 2, 3):

@@ -13,6 +13,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.markers import requirement
 from suites.support.captures import captured, replay
+from suites.support.eager import run_eagerly
 from suites.support.programs import ramp
 
 SHAPE = (3, 5)
@@ -128,6 +129,7 @@ def test_operator(impl: Adapter, kind: str) -> None:
     """Replays on changed inputs give what an eager run on the host gives, for results and for written arguments."""
     program = PROGRAMS[kind]
     arguments = Arguments(*(impl.full(SHAPE, 0.0) for _ in range(3)))
+    run_eagerly(impl, f"a {kind} program", lambda: program(arguments))
     graph, results = captured(impl, lambda: program(arguments))
     for start in (1, 40, -13):
         # Neither input is sorted, so that positions found by an operator differ between replays.

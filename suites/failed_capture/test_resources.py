@@ -43,7 +43,7 @@ def test_reserved(impl: Adapter, spoiler: Spoiler) -> None:
     difference = growth(impl, fail, impl.memory_reserved)
     expect(
         difference <= 0,
-        "failed captures that were reset give their pool's memory back to the system",
+        "the memory of failed captures that were reset serves what comes next",
         f"{difference} bytes more reserved after three",
     )
 

@@ -11,7 +11,7 @@ from conformance.errors import HarnessError
 
 
 def refused(impl: Adapter, promise: str, call: Callable[[], Any]) -> None:
-    """Reject unless `call` raises a RuntimeError."""
+    """Reject unless `call` raises."""
     expect_raises(promise, call)
     # What a refused call leaves pending in the runtime must not be blamed on the next call.
     last_error = getattr(impl.runtime, "cudaGetLastError", None)

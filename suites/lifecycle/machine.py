@@ -89,9 +89,14 @@ class Machine(RuleBasedStateMachine):
         self.do(f"{name} = {call}" if assigned else call)
 
     def refused(self, text: str, promise: str) -> None:
-        """Make a call that must raise a RuntimeError; what it may not change the invariants look at."""
+        """Make a call that must be refused; what it may not change the invariants look at."""
         self.looked_at = False
         self.do(f"refused(impl, {promise!r}, lambda: {text})")
+
+    def no_handle(self, reading: str, promise: str) -> None:
+        """Read a handle that there is not."""
+        self.looked_at = False
+        self.do(f"expect_no_handle({promise!r}, lambda: {reading})")
 
     def in_state(self, pick: int, *states: State) -> Graph | None:
         """One of the graphs in one of `states`."""

@@ -65,7 +65,7 @@ def test_memory_returns_after_deletion(impl: Adapter) -> None:
     check_returns(impl, work, "memory returns to its baseline after the graph object is deleted")
 
 
-@requirement("pools.shared-memory-returns", "pools.lives-while-used")
+@requirement("pools.shared-memory-returns", "pools.reset-releases-once")
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=["first-to-last", "last-first"])
 def test_memory_of_a_shared_pool_returns(impl: Adapter, order: tuple[int, ...]) -> None:
     """Three graphs in one pool, reset in different orders."""

@@ -26,7 +26,7 @@ class Attempt:
     overlap: bool = False
     first_out: torch.Tensor | None = None
     second_out: torch.Tensor | None = None
-    errors: dict[str, RuntimeError] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
 
 
 def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
@@ -44,21 +44,21 @@ def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
                     impl.capture_begin(outcome.second, **settings)
                     outcome.overlap = True
                     outcome.second_out = chain(source, 6)
-                except RuntimeError as error:
+                except Exception as error:
                     outcome.errors["second"] = error
             outcome.first_out = chain(middle, 4)
             if outcome.overlap:
                 with impl.stream(streams[1]):
                     try:
                         outcome.second.capture_end()
-                    except RuntimeError as error:
+                    except Exception as error:
                         outcome.errors["second"] = error
-        except RuntimeError as error:
+        except Exception as error:
             outcome.errors["first"] = error
         finally:
             try:
                 outcome.first.capture_end()
-            except RuntimeError as error:
+            except Exception as error:
                 outcome.errors["first"] = error
     for refusal in outcome.errors.values():
         refusal.__traceback__ = None  # it would keep the captured tensors alive
@@ -69,8 +69,8 @@ def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
 def discard(*graphs: Any) -> None:
     """Reset graphs that an attempt may have left in any state, where there is a reset()."""
     for graph in graphs:
-        with contextlib.suppress(RuntimeError):
-            getattr(graph, "reset", lambda: None)()
+        with contextlib.suppress(Exception):
+            graph.reset()
 
 
 @requirement("pools.concurrent-captures-never-wrong")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.errors import Unsupported
+from conformance.checks import NotConforming, expect_raises
+from suites.support.outcomes import caught
 
 
 @contextlib.contextmanager
@@ -21,19 +22,28 @@ def side_stream(impl: Adapter, stream: Any = None) -> Iterator[Any]:
     before.wait_stream(side)
 
 
-def need_side_streams(impl: Adapter) -> None:
-    """Ask no refusal of a device whose default stream can capture.
-
-    Raises:
-        Unsupported: it is one.
-    """
-    if not impl.needs_side_stream:
-        raise Unsupported("the adapter says that the default stream can capture (needs_side_stream)")
-
-
 @contextlib.contextmanager
 def stream_kept(impl: Adapter) -> Iterator[Any]:
     """Give the current stream; make it current again at the end, even if the implementation did not."""
     before = impl.current_stream()
     with impl.stream(before):
         yield before
+
+
+def begin_on_the_default_stream(impl: Adapter, graph: Any) -> BaseException | None:
+    """Begin a capture of `graph` with the default stream current; what refused it, or ``None``: then it is underway.
+
+    Rejects a device that lets it pass although its adapter says that a capture needs a side stream.
+    """
+    with impl.stream(impl.default_stream()):
+        if not impl.needs_side_stream:
+            return caught(lambda: impl.capture_begin(graph))
+        try:
+            refusal = expect_raises(
+                "capture_begin on the default stream is refused where a capture needs a side stream",
+                lambda: impl.capture_begin(graph),
+            )
+        except NotConforming:
+            impl.abort_capture(graph)
+            raise
+    return refusal.with_traceback(None)

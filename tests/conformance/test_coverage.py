@@ -59,17 +59,25 @@ def recorded(tmp_path: Path, registry: Registry) -> Recorded:
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_only_an_answer_decides(recorded: Recorded, verdict: Verdict) -> None:
-    answers = {Verdict.PASS, Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
-    *_, whole = cover(PAGE, [recorded({"alpha.two": verdict})])
+    answers = {Verdict.PASS, Verdict.WAIVED, Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
+    *_, whole = cover(PAGE, [recorded({"alpha.one": Verdict.PASS, "alpha.two": verdict})])
     assert whole.decided == ((ONE, TWO) if verdict in answers else ())
     assert whole.untestable == (BETA,)
     assert whole.undecided == (() if verdict in answers else (ONE, TWO))
 
 
-def test_one_requirement_is_enough_and_members_are_counted_apart(recorded: Recorded) -> None:
-    graph, replay, whole = cover(PAGE, [recorded({"alpha.one": Verdict.PASS})])
-    assert (graph.member, graph.counts) == ("Graph", (2, 1, 1, 0))
-    assert (replay.member, replay.counts) == ("replay", (1, 0, 0, 1))
+def test_what_is_only_recorded_decides_nothing(recorded: Recorded) -> None:
+    left_open = Statement("page.Graph.open", "Graph", "sentence", "Open.", ("alpha.left-open",))
+    beside = Statement("page.Graph.beside", "Graph", "sentence", "Beside.", ("alpha.one", "alpha.left-open"))
+    page = dataclasses.replace(PAGE, statements=(left_open, beside))
+    *_, whole = cover(page, [recorded({"alpha.one": Verdict.PASS, "alpha.left-open": Verdict.PASS})])
+    assert (whole.decided, whole.undecided) == ((beside,), (left_open,))
+
+
+def test_each_requirement_is_needed_and_members_are_counted_apart(recorded: Recorded) -> None:
+    graph, replay, whole = cover(PAGE, [recorded({"alpha.two": Verdict.PASS})])
+    assert (graph.member, graph.counts) == ("Graph", (2, 0, 1, 1))
+    assert (replay.member, replay.counts) == ("replay", (1, 1, 0, 0))
     assert (whole.member, whole.counts) == (None, (3, 1, 1, 1))
 
 
@@ -110,16 +118,16 @@ def page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_coverage_lists_what_is_undecided(page: None, recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
-    record = recorded({"alpha.one": Verdict.PASS, "alpha.two": Verdict.SKIPPED})
+    record = recorded({"alpha.one": Verdict.SKIPPED, "alpha.two": Verdict.PASS})
     assert main(["requirements", "--coverage", str(record.path)]) == 1
     output = capsys.readouterr().out
     assert [line.split() for line in output.splitlines() if line.startswith("page ")] == [
-        ["page", "Graph", "2", "1", "1", "0"],
-        ["page", "replay", "1", "0", "0", "1"],
+        ["page", "Graph", "2", "0", "1", "1"],
+        ["page", "replay", "1", "1", "0", "0"],
         ["page", "(all)", "3", "1", "1", "1"],
     ]
     assert "it is about the future" in output
-    assert output.splitlines()[-1].split() == ["page.replay.two", "alpha.two"]
+    assert output.splitlines()[-1].split() == ["page.Graph.one", "alpha.one,", "alpha.two"]
 
 
 def test_coverage_without_gaps(page: None, recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,15 +137,15 @@ def test_coverage_without_gaps(page: None, recorded: Recorded, capsys: pytest.Ca
 
 
 def test_coverage_as_json(page: None, recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
-    record = recorded({"alpha.one": Verdict.PASS})
+    record = recorded({"alpha.two": Verdict.PASS})
     assert main(["requirements", "--json", "--document=page", "--coverage", str(record.path)]) == 1
     *_, whole = json.loads(capsys.readouterr().out)
     assert whole == {
         "document": "page",
         "member": None,
-        "decided": ["page.Graph.one"],
+        "decided": ["page.replay.two"],
         "untestable": {"page.Graph.beta": "it is about the future"},
-        "undecided": ["page.replay.two"],
+        "undecided": ["page.Graph.one"],
     }
 
 

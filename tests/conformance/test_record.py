@@ -35,8 +35,17 @@ HEADER = Header(
 FIRST = TestResult(
     "t1", ("a.b",), Verdict.PASS, observations={"é": [1, None]}, warnings=("W: x",), frames=("f:1 in g",)
 )
-SECOND = TestResult("t2", ("a.b",), Verdict.FAIL, message="promised: p\nseen: s", promise="p", seen="s")
-FOOTER = Footer({"pass": 1, "fail": 1}, "fail", complete=True, exit_status=1, duration_s=0.5, not_applicable=("t3",))
+SECOND = TestResult("t2", ("a.b",), Verdict.FAIL, message="promised: p\nseen: s", expected="p", seen="s")
+FOOTER = Footer(
+    {"pass": 1, "fail": 1},
+    "does_not_conform",
+    complete=True,
+    exit_status=1,
+    duration_s=0.5,
+    musts={"pass": 1, "fail": 1},
+    advice={},
+    not_applicable=("t3",),
+)
 
 
 def _write(path: Path) -> Path:
@@ -59,7 +68,7 @@ def test_a_record_round_trips(tmp_path: Path) -> None:
     assert record.complete
     assert not record.truncated
     assert record.died_in is None
-    assert record.assessment.verdict is RunVerdict.FAIL
+    assert record.assessment.verdict is RunVerdict.DOES_NOT_CONFORM
 
 
 def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
@@ -93,7 +102,7 @@ def test_a_record_cut_anywhere_after_its_header_is_readable(tmp_path_factory: py
     record = read_record(path)
     assert record.header == HEADER
     assert record.results == (FIRST, SECOND)[: len(record.results)]
-    assert record.assessment.verdict in {RunVerdict.INCOMPLETE, RunVerdict.FAIL}
+    assert record.assessment.verdict in {RunVerdict.INCOMPLETE, RunVerdict.DOES_NOT_CONFORM}
 
 
 def test_keys_and_lines_of_later_versions_are_passed_over(tmp_path: Path) -> None:
@@ -111,8 +120,8 @@ def test_keys_and_lines_of_later_versions_are_passed_over(tmp_path: Path) -> Non
         (["{"], "line 1 is not JSON"),
         (["[]"], "line 1 is not a JSON object"),
         (['{"kind": "started", "test": "t"}'], "its first line is not a header"),
-        (['{"kind": "header", "schema": 99}'], "has schema version 99; this kit reads version 1"),
-        (['{"kind": "header", "schema": 1}'], "line 1: a malformed header line"),
+        (['{"kind": "header", "schema": 99}'], "has schema version 99; this kit reads version 2"),
+        (['{"kind": "header", "schema": 2}'], "line 1: a malformed header line"),
         (["HEADER", "{", '{"kind": "started", "test": "t"}'], "line 2 is not JSON"),
         (["HEADER", "HEADER"], "line 2: a second header"),
         (["HEADER", "RESULT", "RESULT"], "line 3: a second result for t1"),

@@ -70,7 +70,7 @@ def _same(one: Record, other: Record) -> None:
     assert one.footer is not None
     assert other.footer is not None
     assert one.footer.counts == other.footer.counts
-    assert (one.footer.verdict, one.footer.complete, one.footer.exit_status) == ("fail", True, 1)
+    assert (one.footer.verdict, one.footer.complete, one.footer.exit_status) == ("does_not_conform", True, 1)
 
 
 @dataclass(frozen=True)

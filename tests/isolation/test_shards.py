@@ -68,7 +68,7 @@ def test_shards_make_the_run_that_they_are_parts_of(toy_folder: Path, tmp_path: 
     whole = session(toy_folder, tmp_path / "whole.jsonl", *where)
     parts = [session(toy_folder, tmp_path / f"{one}.jsonl", f"--shard={one}/2", *where) for one in (1, 2)]
     assert [part.status for part in parts] == [0, 0]
-    assert all(part.record.assessment.verdict.value == "partial" for part in parts)
+    assert all(part.record.assessment.verdict.value == "narrowed" for part in parts)
     merged = merge([part.path for part in parts], tmp_path / "merged.jsonl")
     assert {result.test: result.verdict for result in merged.results} == {
         result.test: result.verdict for result in whole.record.results
@@ -81,7 +81,7 @@ def test_shards_make_the_run_that_they_are_parts_of(toy_folder: Path, tmp_path: 
 def test_merge_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = _shards(tmp_path, 3)
     assert main(["merge", *map(str, reversed(paths)), "--output", str(tmp_path / "all.jsonl")]) == 1
-    assert "FAIL: mine as cuda 2.13" in capsys.readouterr().out
+    assert "DOES NOT CONFORM: mine as cuda 2.13" in capsys.readouterr().out
     assert len(read_record(tmp_path / "all.jsonl").results) == len(TESTS)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
@@ -61,7 +62,7 @@ BAD = (
         GOOD[0],
         verdict=FAIL,
         message="promised: the template stays\nseen: a null handle",
-        promise="the template stays",
+        expected="the template stays",
         seen="a null handle",
         frames=("backend/graph.py:12 in capture_end",),
         warnings=("UserWarning: careful",),
@@ -124,7 +125,9 @@ def sample(
             "counts": counts,
             "verdict": judged.verdict.value,
             "complete": "not_run" not in counts,
-            "exit_status": int(judged.verdict.exit_status),
+            "exit_status": int(judged.exit_status),
+            "musts": as_json(judged.musts),
+            "advice": as_json(judged.advice),
             "duration_s": 83.0,
             **(footer or {}),
         }

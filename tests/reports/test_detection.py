@@ -30,7 +30,7 @@ KILLED = Row(
     requirements=("replay.performs-work", "capture.records-all"),
     tests=4,
     run=7,
-    message="promised: all of the work; seen: a part",
+    message="expected: all of the work; seen: a part",
     script="as promised",
 )
 SURVIVED = replace(
@@ -92,7 +92,7 @@ def test_is_shown(pages: Callable[[Table], tuple[Page, str]]) -> None:
         "capture.records-all",
         "replay, capture",
         "4 of 7",
-        "promised: all of the work; seen: a part",
+        "expected: all of the work; seen: a part",
         "as promised",
         "1 of 1 fail with the fault and pass without it",
         "other-order",

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import ConformanceError, ExitStatus
+from conformance.records.assessment import as_json
 from conformance.records.record import Record, read_record
 from conformance.records.verdicts import Verdict
 from reports import write
 from reports.model import build
-from reports.words import VERDICTS, seconds, visible
+from reports.words import seconds, visible
 from tests.reports.pages import Page, in_both
 from tests.reports.samples import BAD, GOOD, REQUIREMENTS, result, sample
 
@@ -36,8 +37,9 @@ def test_good_run_holds(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) 
     both = pages(sample(tmp_path / "good.jsonl"))
     in_both(
         both,
-        "The claim holds.",
-        "All 5 scored requirements of revision 2.14 for the cuda dialect are met, apart from 1 behind a feature",
+        "Conforms in part: core, keep-graph.",
+        "As cuda 2.14: 3 of 4 musts met, 1 declined; 1 of 1 pieces of advice followed.",
+        "Musts were declined or not tried for capture_modes.",
         "sample.Graph",
         "sample device",
         "0123abcd",
@@ -56,10 +58,12 @@ def test_failures_say_all_that_is_needed(tmp_path: Path, pages: Callable[..., tu
     page, markdown = both = pages(sample(tmp_path / "bad.jsonl", BAD))
     in_both(
         both,
-        "The claim does not hold.",
-        "2 of 5 scored requirements",
+        "Does not conform.",
+        "As cuda 2.14: 2 of 4 musts met, 1 not met, 1 declined; 0 of 1 pieces of advice followed, 1 not followed.",
+        "1 test outside the musts crashed or hung",
+        "the template stays",
         "With keep_graph=True the template stays valid after capture_end.",
-        "Documented in torch.cuda.CUDAGraph: keep_graph; torch.cuda.CUDAGraph: raw_cuda_graph, since 2.8.",
+        "Documented in torch.cuda.CUDAGraph: keep_graph; documented in torch.cuda.CUDAGraph: raw_cuda_graph; since",
         "a null handle",
         "backend/graph.py:12 in capture_end",
         'pytest "suites/keep.py::test_outlives" --impl=sample',
@@ -96,12 +100,14 @@ def test_counts_are_those_of_the_assessment(tmp_path: Path, results: tuple[objec
     record = sample(tmp_path / "run.jsonl", results)  # type: ignore[arg-type]
     report = build([record])
     (column,) = report.columns
-    assert dict(column.scored) == {VERDICTS[verdict]: n for verdict, n in record.assessment.scored.items()}
-    assert dict(column.tests) == {VERDICTS[verdict]: n for verdict, n in record.assessment.tests.items()}
-    keys = [cell.word.key for area in report.areas for row in area.rows for cell in row.cells if row.requirement.scored]
-    assert {word.key: n for word, n in column.scored} == {
-        key: keys.count(key) for key in keys if key != "not_applicable"
-    }
+    counts = {heading: {word.key: n for word, n in tally} for heading, tally in column.counts}
+    assert counts["Musts"] == as_json(record.assessment.musts)
+    assert counts["Advice"] == as_json(record.assessment.advice)
+    assert counts["Tests"] == as_json(record.assessment.tests)
+    rows = [row for area in report.areas for row in area.rows if row.requirement.scored]
+    for heading, level in (("Musts", "must"), ("Advice", "should")):
+        keys = [cell.word.key for row in rows for cell in row.cells if row.requirement.level == level]
+        assert counts[heading] == {key: keys.count(key) for key in keys if key != "not_applicable"}
 
 
 def test_counts_are_shown(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
@@ -111,13 +117,13 @@ def test_counts_are_shown(tmp_path: Path, pages: Callable[..., tuple[Page, str]]
 def test_record_without_footer_is_never_passed(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
     everything_passed = pages(sample(tmp_path / "whole.jsonl", ended=False))
     in_both(everything_passed, "Incomplete record: no claim.", "The record ends after suites/modes.py::test_strict")
-    assert "The claim holds" not in everything_passed[0].text + everything_passed[1]
+    assert "Conforms" not in everything_passed[0].text + everything_passed[1]
     planned = {one.test: one.requirements for one in BAD}
     died = sample(tmp_path / "died.jsonl", BAD[:2], planned=planned, ended=False, started=[BAD[2].test])
     in_both(
         pages(died),
-        "The claim does not hold.",
-        "1 of 5 scored requirements of revision 2.14 for the cuda dialect is not met.",
+        "Does not conform.",
+        "As cuda 2.14: 1 must met, 1 not met, 1 declined, 1 not run",
         "The run died in suites/replay.py::test_twice.",
         "? 5 not run",
         "unknown: the run was cut short",
@@ -131,7 +137,7 @@ def test_cut_off_line_is_incomplete(tmp_path: Path, pages: Callable[..., tuple[P
     path.write_text(text[:-20], encoding="utf-8")
     page, _ = both = _written(path, tmp_path / "out")
     in_both(both, "Incomplete record: no claim.")
-    assert "The claim holds" not in page.text
+    assert "Conforms" not in page.text
 
 
 def _written(path: Path, output: Path) -> tuple[Page, str]:
@@ -142,11 +148,14 @@ def _written(path: Path, output: Path) -> tuple[Page, str]:
 @pytest.mark.parametrize(
     ("changes", "headline"),
     [
-        ({"narrowed": True}, "No claim: only a part was run."),
-        ({"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.SKIPPED))}, "No claim: the run is incomplete."),
-        ({"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.ERROR))}, "No claim: the kit failed."),
+        ({"narrowed": True}, "No claim: only a part of the suites was selected."),
+        (
+            {"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.SKIPPED))},
+            "No claim: tests were skipped",
+        ),
+        ({"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.ERROR))}, "No claim: the kit or the adapter failed."),
         ({"planned": {"suites/late.py::test": ("replay.twice",)}}, "Incomplete record: no claim."),
-        ({"results": (*GOOD, result("stray.py::test", (), Verdict.CRASH))}, "The claim does not hold."),
+        ({"results": (*GOOD, result("stray.py::test", (), Verdict.CRASH))}, "1 test outside the musts crashed or hung"),
     ],
     ids=["narrowed", "skipped", "error", "not-run", "stray-crash"],
 )
@@ -191,7 +200,7 @@ def test_requirement_that_one_suite_lacks(tmp_path: Path, pages: Callable[..., t
 
 def test_footer_that_disagrees_is_pointed_out(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
     record = sample(tmp_path / "run.jsonl", BAD, footer={"counts": {"pass": 99}, "verdict": "pass"})
-    in_both(pages(record), "the counts that the record ends with are not those of its results", "does not hold")
+    in_both(pages(record), "the counts that the record ends with are not those of its results", "Does not conform")
 
 
 def test_same_records_give_the_same_bytes(tmp_path: Path) -> None:
@@ -249,7 +258,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path, pages: Callable[..., tuple[Pag
         result(HOSTILE, ("replay.twice", HOSTILE), Verdict.FAIL, observations={HOSTILE: HOSTILE}),
         phase=HOSTILE,
         message=HOSTILE,
-        promise=HOSTILE,
+        expected=HOSTILE,
         seen=HOSTILE + "\n```\n" + HOSTILE,
         left_behind=HOSTILE,
         frames=(HOSTILE,),

@@ -36,7 +36,7 @@ BROKEN = {
         "suites/capture/test_views.py",
         "suites/random_programs/test_programs.py::test_fork_join",
     ),
-    "reference_impl/faults/states.py:LetsAnyoneInstantiate": (
+    "reference_impl/faults/states.py:InstantiatesNothingSilently": (
         "suites/misuse/test_nothing_held.py",
         f"{LIFECYCLE}::test_refusals",
     ),

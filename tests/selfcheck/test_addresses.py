@@ -56,7 +56,7 @@ def rejection(handle: str, promise: str | None) -> TestResult:
     seen = f"<Handle {handle}>"
     message = f"no refusal, but {seen}"
     return TestResult(
-        "test", ("reset.handles-refused",), Verdict.FAIL, message=message, promise=promise, seen=promise and seen
+        "test", ("reset.handles-refused",), Verdict.FAIL, message=message, expected=promise, seen=promise and seen
     )
 
 

@@ -22,7 +22,7 @@ KILLED = (
     "ignores-keep-graph",
     "always-keeps",
     "instantiates-eagerly",
-    "lets-anyone-instantiate",
+    "instantiates-nothing-silently",
     "instantiates-once",
     "instantiates-at-every-replay",
     "instantiate-drops-the-template",
@@ -71,7 +71,7 @@ def test_a_fault_is_killed_by_what_it_names(good: tuple[int, dict[str, Any]], na
     assert row["outcome"] == "killed"
     assert row["requirements"]
     assert 1 <= row["tests"] <= row["run"]
-    assert row["message"].startswith("promised: ")
+    assert row["message"].startswith("expected: ")
     assert row["about"]
 
 

@@ -36,7 +36,7 @@ Graph = backend.Broken
 
 class NotConforming(AssertionError): pass
 
-if not Graph().replay(): raise NotConforming("promised: a replay runs\\nseen: nothing")
+if not Graph().replay(): raise NotConforming("expected: a replay runs\\nseen: nothing")
 """
 
 KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
