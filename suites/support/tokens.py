@@ -10,9 +10,10 @@ from typing import Any
 def _comparable(token: Any) -> bool:
     """Whether a token's type says what equality is, which an object that has nothing but its identity does not."""
     compare: Any = type(token).__eq__
-    unlike: Any = object.__eq__
+    if compare is object.__eq__ or compare is None:
+        return False
     try:
-        return compare is not unlike and compare(token, token) is True
+        return compare(token, token) is True
     except Exception:
         return False
 
