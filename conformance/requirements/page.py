@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from conformance.requirements.profiles import PROFILES
 from conformance.requirements.registry import Area, Registry, Requirement
 from conformance.requirements.statements import Document, Statement
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability
@@ -58,6 +59,18 @@ def capability_table() -> str:
             "all" if entry.dialects == DIALECTS else ", ".join(entry.dialects),
         )
         for name, entry in CAPABILITIES.items()
+    )
+    return "\n".join([*lines, *rows]) + "\n"
+
+
+def profile_table() -> str:
+    """The profiles, as ``docs/claims.md`` lists them."""
+    lines = _table("profile", "an implementation that conforms in it", "capabilities")
+    rows = (
+        _row(
+            f"`{name}`", profile.meaning, ", ".join(f"`{each}`" for each in profile.capabilities) or "none: every class"
+        )
+        for name, profile in PROFILES.items()
     )
     return "\n".join([*lines, *rows]) + "\n"
 

@@ -52,7 +52,8 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             Profile("liveness", "notices inputs that died", ("liveness",)),
             Profile("hooks", "runs hooks at the end of a capture and after each instantiation", ("hooks",)),
             Profile("phases", "ends a capture in two phases", ("capture_phases",)),
-            Profile("debug", "dumps its graphs, and describes them as data", ("debug_dump", "graph_data")),
+            Profile("debug", "dumps its graphs", ("debug_dump",)),
+            Profile("data", "describes its graphs as data", ("graph_data",)),
             Profile("callables", "makes graphed callables", ("graphed_callables",)),
         )
     }
