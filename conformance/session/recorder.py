@@ -175,8 +175,7 @@ class Recorder:
             return
         if self._headed:
             self._assessments = {
-                name: run.assess(self.options.target, narrowed=self._narrowed, stopped=self.stopped)
-                for name, run in self.runs.items()
+                name: run.assess(narrowed=self._narrowed, stopped=self.stopped) for name, run in self.runs.items()
             }
         status = self._exit_status(exitstatus)
         session.exitstatus = status
