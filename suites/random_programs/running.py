@@ -124,7 +124,9 @@ class _Comparison:
             self.script.do(f"{graph} = impl.new_graph()")
         else:
             setting = ", **settings"
-            self.script.do(*self._new_pool(capture.pool), f"{graph}, settings = impl.graph_for(pool=pool_{capture.pool})")
+            self.script.do(
+                *self._new_pool(capture.pool), f"{graph}, settings = impl.graph_for(pool=pool_{capture.pool})"
+            )
         self.script.do("side.wait_stream(impl.current_stream())")
         self.script.enter("impl.stream(side)")
         self.script.do(f"impl.capture_begin({graph}{setting})")
