@@ -52,7 +52,7 @@ def test_parameters_stay_where_they_are(impl: Adapter) -> None:
         y = graphed(leaf(impl, ramp(SIZE, start)))
         expect_equal(impl, y, weight * ramp(SIZE, start) + bias, promise)
         y.sum().backward()
-        optimizer.step()  # type: ignore[no-untyped-call]
+        optimizer.step()
         weight, bias = weight - 2.0 * ramp(SIZE, start), bias - 2.0
 
 
