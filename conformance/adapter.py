@@ -8,11 +8,13 @@ through nothing else, so that a requirement is written once and decided for ever
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from conformance.errors import HarnessError, Unsupported
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability, Dialect
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ class Adapter:
         graph_class: the class under test.
         capabilities: what is declared; a name that is left out is unstated.
         runtime: module with the graph functions of ``cuda.bindings.runtime`` for the raw handles, or ``None``.
-        needs_side_stream: whether a capture on the default stream is refused.
+        needs_side_stream: ``False`` for a device whose default stream can capture; then no refusal is asked of it, and
+            a capture there must record like any other.
         visible_devices: the environment variable that limits a process to some of the devices, such as
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
         script_words: Python expressions for scripts that reproduce a failure without the kit, needed only where the
@@ -115,41 +118,67 @@ class Adapter:
         complete = CAPABILITIES[capability].complete_in(self.revision, self.dialect)
         return complete and self.capabilities.get(capability) is not False
 
+    @property
+    def has_reset(self) -> bool:
+        """Whether graphs can be reset; the pages of XPUGraph and of the accelerator's Graph list no such method."""
+        return callable(getattr(self.graph_class, "reset", None))
+
     # -- graphs -----------------------------------------------------------------------------------------------------
 
     def new_graph(self, keep_graph: bool | None = None, *, pool: Any = None, mode: str | None = None) -> Any:
-        """Construct a graph.  `pool` and `mode` are remembered for dialects that take them when capture begins."""
+        """Construct a graph.  Only the accelerator's constructor takes `pool` and `mode`; for any dialect `graph_for`.
+
+        Raises:
+            HarnessError: `pool` or `mode` is given in another dialect.
+        """
         if self.dialect == "accelerator":
             return self.graph_class(**_given(keep_graph=keep_graph, pool=pool, capture_error_mode=mode))
         if pool is not None or mode is not None:
-            raise TypeError("in this dialect pool and mode go to capture_begin, not to the constructor")
+            raise HarnessError("in this dialect pool and mode go to capture_begin, not to the constructor")
         return self.graph_class(**_given(keep_graph=keep_graph))
+
+    def graph_for(
+        self,
+        keep_graph: bool | None = None,
+        *,
+        pool: Any = None,
+        mode: str | None = None,
+        liveness: bool | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """A new graph for captures with these settings, wherever the dialect takes them.
+
+        Returns:
+            The graph, and what is left to give to `capture_begin` or `capture` each time.
+        """
+        if self.dialect == "accelerator":
+            return self.new_graph(keep_graph, pool=pool, mode=mode), {}
+        return self.new_graph(keep_graph), _given(pool=pool, mode=mode, liveness=liveness)
 
     def capture_begin(
         self, graph: Any, *, pool: Any = None, mode: str | None = None, liveness: bool | None = None
     ) -> None:
-        """Begin a capture on the current stream, each setting passed the way the dialect documents it."""
+        """Begin a capture on the current stream, with the settings that the dialect takes then (`graph_for`).
+
+        Raises:
+            HarnessError: `pool` or `mode` is given, and the dialect takes them in the constructor.
+        """
         if self.dialect == "accelerator":
-            self._set_before_capture(graph, pool, mode)
+            _expect_none(pool, mode)
             graph.capture_begin()
         else:
             graph.capture_begin(**_given(pool=pool, capture_error_mode=mode, check_input_liveness=liveness))
 
-    def _set_before_capture(self, graph: Any, pool: Any, mode: str | None) -> None:
-        # torch.accelerator.Graph documents both as attributes that a recapture reads.
-        if pool is not None:
-            graph.graph_pool = pool
-        if mode is not None:
-            graph.capture_error_mode = mode
-
     def capture(
         self, graph: Any, *, pool: Any = None, stream: Any = None, mode: str | None = None, liveness: bool | None = None
     ) -> contextlib.AbstractContextManager[Any]:
-        """The implementation's own context manager around a capture, on `stream` or on a stream of its choice."""
+        """The implementation's own context manager around a capture, on `stream` or on a stream of its choice.
+
+        The other settings are those of `capture_begin`.
+        """
         raise NotImplementedError
 
     def graph_pool_handle(self) -> Any:
-        """A fresh token that graphs can share memory by."""
+        """A fresh token that graphs can share memory by; good until `recover` at least."""
         raise NotImplementedError
 
     def new_mem_pool(self) -> Any:
@@ -163,6 +192,24 @@ class Adapter:
     def is_current_stream_capturing(self) -> bool:
         """Whether a capture (valid or invalidated) is underway on the current stream."""
         raise NotImplementedError
+
+    def reset(self, graph: Any) -> None:
+        """Delete what `graph` holds.
+
+        Raises:
+            Unsupported: its class has no such method, and its page lists none.
+        """
+        self.need_reset()
+        graph.reset()
+
+    def need_reset(self) -> None:
+        """Go no further with a class without ``reset()``.
+
+        Raises:
+            Unsupported: it is one.
+        """
+        if not self.has_reset:
+            raise Unsupported("the class has no reset(), and its page lists none")
 
     def raw_graph(self, graph: Any) -> int:
         """The template's handle, through the method that the dialect documents."""
@@ -180,6 +227,11 @@ class Adapter:
     # -- streams and synchronisation --------------------------------------------------------------------------------
 
     def new_stream(self) -> Stream:
+        """A stream that the test does not use yet.
+
+        Raises:
+            Unsupported: the device has no more of them.
+        """
         raise NotImplementedError
 
     def new_event(self) -> Event:
@@ -264,9 +316,10 @@ class Adapter:
 
         Raises:
             RuntimeError: the call was refused; the message carries the device's own error.
+            Unsupported: there is no runtime to make it with.
         """
         if self.runtime is None:
-            raise NotImplementedError("this adapter has no runtime to make a raw allocation with")
+            raise Unsupported("the adapter has no runtime to make a raw allocation with (Adapter.unsafe_call)")
         error, pointer = self.runtime.cudaMalloc(1 << 16)
         if int(error) != 0:
             raise RuntimeError(f"cudaMalloc: {error!r}")
@@ -279,9 +332,9 @@ class Adapter:
 
     def abort_capture(self, graph: Any) -> None:
         """Get out of a capture that a test left open, as far as the implementation allows; never raises."""
-        for call in (graph.capture_end, graph.reset):
+        for name in ("capture_end", "reset"):
             with contextlib.suppress(Exception):
-                call()
+                getattr(graph, name)()
 
     def around_test(self) -> contextlib.AbstractContextManager[Any]:
         """What is entered around each test, for a device that has to be set up for it."""
@@ -312,7 +365,8 @@ class ModuleAdapter(Adapter):
         name: the implementation's name in records and reports.
         module: object with ``Stream``, ``Event``, ``stream``, ``current_stream``, ``default_stream``, ``synchronize``,
             ``graph``, ``graph_pool_handle``, ``make_graphed_callables``, ``is_current_stream_capturing``,
-            ``empty_cache``, ``memory_allocated``, ``memory_reserved``, ``memory_snapshot`` and ``MemPool``.
+            ``empty_cache``, ``memory_allocated``, ``memory_reserved``, ``memory_snapshot`` and ``MemPool``.  In the
+            accelerator dialect ``graph``, ``graph_pool_handle`` and ``make_graphed_callables`` are not asked for.
         graph_class: the class under test.
         device: where tensors are made.
         dialect, revision, capabilities, runtime: see `Adapter`.
@@ -361,6 +415,8 @@ class ModuleAdapter(Adapter):
         self.capabilities = dict(capabilities or {})
         self.runtime = runtime
         self._streams: list[Any] = []
+        self._earlier_streams: list[Any] = []
+        self._token_owners: list[Any] = []
         import torch
 
         self._device = torch.device(device)
@@ -373,20 +429,34 @@ class ModuleAdapter(Adapter):
         self, graph: Any, *, pool: Any = None, stream: Any = None, mode: str | None = None, liveness: bool | None = None
     ) -> contextlib.AbstractContextManager[Any]:
         if self.dialect == "accelerator":
-            return self._capture_on_current(graph, pool, stream, mode)
+            _expect_none(pool, mode)
+            return self._capture_on(graph, stream)
         settings = _given(pool=pool, stream=stream, capture_error_mode=mode, check_input_liveness=liveness)
         # The graph goes by position: every backend names that parameter differently.
         return self.module.graph(graph, **settings)  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
-    def _capture_on_current(self, graph: Any, pool: Any, stream: Any, mode: str | None) -> Iterator[Any]:
-        self._set_before_capture(graph, pool, mode)
+    def _capture_on(self, graph: Any, stream: Any) -> Iterator[Any]:
         side = self.new_stream() if stream is None else stream
         with self.stream(side), graph:
             yield
 
     def graph_pool_handle(self) -> Any:
+        if self.dialect == "accelerator" and not hasattr(self.module, "graph_pool_handle"):
+            return self._token_of_a_graph()
         return self.module.graph_pool_handle()
+
+    def _token_of_a_graph(self) -> Any:
+        """A token where only graphs have any, and only a graph that uses the pool keeps it good."""
+        graph, scrap, side, before = self.new_graph(), self.full(1, 0.0), self.new_stream(), self.current_stream()
+        side.wait_stream(before)
+        with self.stream(side):
+            graph.capture_begin()
+            scrap.add_(1)  # in place, so that the pool begins empty
+            graph.capture_end()
+        before.wait_stream(side)
+        self._token_owners.append(graph)
+        return graph.pool()
 
     def new_mem_pool(self) -> Any:
         return self.module.MemPool()
@@ -399,18 +469,38 @@ class ModuleAdapter(Adapter):
 
     def new_stream(self) -> Stream:
         """A stream that nothing else uses: backends take streams from a small pool in turn, even ones still in use."""
-        self._streams = _referenced_elsewhere(self._streams)[-_STREAMS_IN_A_POOL:]
-        # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
-        streams_in_use = [*self._streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
-        for _ in range(_STREAMS_IN_A_POOL + 1):
-            stream: Stream = self.module.Stream()
-            if stream not in streams_in_use:
-                break
+        stream = self._stream_besides_earlier()
+        # Cycles may be all that keeps the others; but what is collected inside a capture may disturb it.
+        if stream is None and not self.is_current_stream_capturing():
+            gc.collect()
+            stream = self._stream_besides_earlier()
+        if stream is None:
+            # What an earlier test left behind is no reason to go without.
+            stream = self._stream_besides(self._streams)
+        if stream is None:
+            raise Unsupported(f"the device has no streams besides the {len(self._streams)} that the test uses already")
         self._streams.append(stream)
         return stream
 
-    def recover(self) -> str | None:
+    def _stream_besides_earlier(self) -> Stream | None:
         self._streams = _referenced_elsewhere(self._streams)
+        self._earlier_streams = _referenced_elsewhere(self._earlier_streams)
+        return self._stream_besides([*self._streams, *self._earlier_streams])
+
+    def _stream_besides(self, streams: Sequence[Any]) -> Stream | None:
+        # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
+        streams_in_use = [*streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
+        for _ in range(_STREAMS_IN_A_POOL + 1):
+            stream: Stream = self.module.Stream()
+            if stream not in streams_in_use:
+                return stream
+        return None
+
+    def recover(self) -> str | None:
+        streams = [*self._earlier_streams, *self._streams]
+        self._streams, self._earlier_streams = [], []  # which refer to each of them, too
+        self._earlier_streams = _referenced_elsewhere(streams)
+        self._token_owners.clear()
         return super().recover()
 
     def new_event(self) -> Event:
@@ -447,6 +537,11 @@ class ModuleAdapter(Adapter):
 def _given(**settings: Any) -> dict[str, Any]:
     """The settings that were not left out."""
     return {name: value for name, value in settings.items() if value is not None}
+
+
+def _expect_none(pool: Any, mode: str | None) -> None:
+    if pool is not None or mode is not None:
+        raise HarnessError("in this dialect pool and mode are the constructor's (Adapter.graph_for)")
 
 
 def _referenced_elsewhere(things: Sequence[Any]) -> list[Any]:

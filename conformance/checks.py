@@ -13,11 +13,20 @@ import torch
 
 from conformance.tracebacks import missing_method
 
-__all__ = ["NotConforming", "expect", "expect_equal", "expect_no_raise", "expect_raises", "expect_warning", "fail"]
+__all__ = [
+    "NotConforming",
+    "expect",
+    "expect_equal",
+    "expect_no_raise",
+    "expect_raises",
+    "expect_warning",
+    "fail",
+    "is_refusal",
+]
 
 
 #: What a call that a program gets wrong raises by accident: no document and no engineer calls that a refusal.
-_ACCIDENTS = (AttributeError, NameError)
+_ACCIDENTS = (AttributeError, NameError, UnicodeError)
 
 
 class Reader(Protocol):
@@ -89,13 +98,21 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
     )
 
 
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether `error` refuses a call.
+
+    No document names the kind of a refusal, so any exception is one, apart from those that a program's accidents
+    raise and those of a failed check.
+    """
+    return isinstance(error, Exception) and not isinstance(error, (*_ACCIDENTS, NotConforming))
+
+
 def expect_raises(
     promise: str, call: Callable[[], Any], kinds: type[BaseException] | tuple[type[BaseException], ...] = Exception
 ) -> BaseException:
     """Reject unless `call` raises one of `kinds`; return what it raised.
 
-    No document names the kind of a refusal, so any is one unless `kinds` says otherwise, apart from those that a
-    member which is not there raises.  A gap in the adapter is never what `kinds` means.
+    Any refusal will do (`is_refusal`) unless `kinds` says otherwise.  A gap in the adapter is never what `kinds` means.
 
     >>> promise = "replay before capture is refused"
     >>> def replay():
@@ -115,7 +132,7 @@ def expect_raises(
     except kinds as error:
         if missing_method(error) is not None:
             raise
-        if kinds is Exception and isinstance(error, _ACCIDENTS):
+        if kinds is Exception and not is_refusal(error):
             fail(promise, f"{type(error).__name__}, which refuses nothing: {error}")
         return error
     except Exception as error:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from conformance.adapters.implementations import KNOWN
 from conformance.errors import UsageError, one_line
@@ -21,14 +21,18 @@ from conformance.requirements.registry import Registry
 FAULTS = "reference_impl.faults"
 VARIANTS = "reference_impl.variants"
 
+#: What entering a change gives: the graph class to test; or what a vendor's adapter would state otherwise, by
+#: attribute of `conformance.adapter.Adapter`; or ``None``, when it would state nothing.
+Change: TypeAlias = type | Mapping[str, Any] | None
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Defect(Protocol):
     """A change to a known implementation.
 
-    ``apply()`` is entered around the tests.  What it gives is the graph class to test, or ``None`` for the
-    implementation's own, which was changed from within; leaving it undoes the change.
+    ``apply()`` is entered around the tests.  What it gives is a `Change` to the implementation's adapter; what lies
+    deeper was changed from within.  Leaving it undoes the change.
     """
 
     @property
@@ -38,7 +42,7 @@ class Defect(Protocol):
     def about(self) -> str: ...
 
     @property
-    def apply(self) -> Callable[[], AbstractContextManager[Any]]: ...
+    def apply(self) -> Callable[[], AbstractContextManager[Change]]: ...
 
 
 class Fault(Defect, Protocol):
@@ -55,10 +59,13 @@ class Fault(Defect, Protocol):
 
 
 class Variant(Defect, Protocol):
-    """A change that the documents allow, to each of ``implementations``."""
+    """A change that the documents allow, to each of ``implementations``; it may decline the advice ``declines``."""
 
     @property
     def implementations(self) -> tuple[str, ...]: ...
+
+    @property
+    def declines(self) -> tuple[str, ...]: ...
 
 
 _Entry = TypeVar("_Entry", bound=Defect)
@@ -81,7 +88,7 @@ def faults(module: str, registry: Registry, only: Collection[str] = ()) -> list[
     return entries
 
 
-def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
+def variants(module: str, registry: Registry, only: Collection[str] = ()) -> list[Variant]:
     """The variants of a catalogue, or those among them that `only` names.
 
     Raises:
@@ -91,6 +98,9 @@ def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
     for variant in entries:
         for implementation in variant.implementations:
             _check_implementation(variant, implementation)
+        for identity in variant.declines:
+            if registry.get(identity, f"the variant {variant.name}").level != "should":
+                raise UsageError(f"the variant {variant.name} declines {identity}, which is no advice")
     return entries
 
 

@@ -77,7 +77,7 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
     if request.only_faults or not narrowed:
         faults = catalogue.faults(request.faults, registry, request.only_faults)
     if request.only_variants or not narrowed:
-        variants = catalogue.variants(request.variants, request.only_variants)
+        variants = catalogue.variants(request.variants, registry, request.only_variants)
 
     rows: dict[tuple[str, str], Row] = {}
     for area in request.areas:
@@ -124,16 +124,17 @@ def _fault_jobs(
 ) -> list[Job]:
     def job(fault: Fault) -> Job:
         may_kill = _may_kill(fault, request.areas, registry)
+        adapter = resolve(fault.implementation)
 
         def finish(observed: Observed) -> None:
-            row = judge_fault(fault, may_kill, observed, registry)
+            row = judge_fault(fault, adapter.dialect, may_kill, observed, registry)
             first = first_kill(may_kill, observed.results)
             # Only what failed has a script: a process that did not survive its test cannot write one.
             if row.outcome is Outcome.KILLED and first is not None and first.verdict is Verdict.FAIL:
                 if first.reproducer is None:
                     row = replace(row, script="is missing")
                 else:
-                    own = resolve(fault.implementation).graph_class.__name__
+                    own = adapter.graph_class.__name__
                     trials.append(Trial(fault, first.reproducer, first.expected, own))
             rows[fault.name, fault.implementation] = row
             say(_line(row))

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -21,16 +21,18 @@ from typing import IO, Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.errors import one_line
+from conformance.adapters.implementations import check
+from conformance.errors import KitError, one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.selfcheck.catalogue import Change
 from conformance.session.cases import Case
 from conformance.session.outcome import outcome_of
 
 #: Seconds that a test may take, unless it asks for more; the suites' tests take milliseconds.
 TEST_LIMIT_S = 20.0
 
-Apply = Callable[[], AbstractContextManager[Any]]
+Apply = Callable[[], AbstractContextManager[Change]]
 
 #: They keep every report, which each collection of garbage would walk through; here the parent has them all.
 _KEEPERS = ("terminalreporter", "conformance-recorder")
@@ -163,10 +165,23 @@ def _silence() -> None:
 
 @contextlib.contextmanager
 def _applied(apply: Apply, adapter: Adapter) -> Iterator[None]:
-    with apply() as graph_class:
-        if graph_class is not None:
-            adapter.graph_class = graph_class
+    with apply() as change:
+        _state(adapter, {"graph_class": change} if isinstance(change, type) else change or {})
         yield
+
+
+def _state(adapter: Adapter, attributes: Mapping[str, Any]) -> None:
+    """Let `adapter` state what a vendor's own would; capabilities come to those that it declares already.
+
+    Raises:
+        ImplementationError: no suite could work with it.
+        KitError: adapters have no such attribute.
+    """
+    for name, value in attributes.items():
+        if not hasattr(adapter, name):
+            raise KitError(f"a change states {name!r}, which no adapter has")
+        setattr(adapter, name, {**adapter.capabilities, **value} if name == "capabilities" else value)
+    check(adapter.name, adapter)
 
 
 class Reporter:

@@ -11,6 +11,7 @@ from conformance.errors import one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Registry
+from conformance.requirements.vocabulary import Dialect, Level
 from conformance.selfcheck.addresses import without_addresses
 from conformance.selfcheck.catalogue import Fault, Variant
 
@@ -27,7 +28,7 @@ class Outcome(str, Enum):
     WRONG_REASON = "wrong reason"
     #: No scored requirement rejected it.
     SURVIVED = "survived"
-    #: The variant met every scored requirement that was tried.
+    #: The variant met every scored requirement that was tried, but for the advice that it declines.
     ACCEPTED = "accepted"
     #: A scored requirement rejected a variant, which is correct.
     FALSE_ALARM = "false alarm"
@@ -59,6 +60,8 @@ class Row:
         run: how many tests ran.
         message: the first rejection, or what was wrong, in one line.
         explore: the seed of the property tests' examples, when they were not the usual ones.
+        level: of a killed fault, ``must`` when a requirement that a document states rejected it, ``should`` when only
+            advice or safety did.
         script: of a killed fault, what its first right kill's script came to: `AS_PROMISED` when it fails with the
             fault and passes without it, otherwise what it does instead.
     """
@@ -74,6 +77,7 @@ class Row:
     run: int
     message: str
     explore: int | None = None
+    level: str | None = None
     script: str | None = None
 
     @property
@@ -92,8 +96,8 @@ class Row:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
-        """The inverse of `to_dict`."""
-        arguments = {name: values[name] for name in (field.name for field in fields(cls))}
+        """The inverse of `to_dict`; a table of an earlier version has no levels."""
+        arguments = {field.name: values[field.name] for field in fields(cls) if field.name in values}
         arguments["outcome"] = Outcome(arguments["outcome"])
         if isinstance(arguments["requirements"], list):
             arguments["requirements"] = tuple(arguments["requirements"])
@@ -113,8 +117,10 @@ class Observed:
     trouble: str | None = None
 
 
-def judge_fault(fault: Fault, may_kill: Collection[str], observed: Observed, registry: Registry) -> Row:
-    """The row of a fault, which only the requirements `may_kill` reject for a right reason."""
+def judge_fault(
+    fault: Fault, dialect: Dialect, may_kill: Collection[str], observed: Observed, registry: Registry
+) -> Row:
+    """The row of a fault of a class of `dialect`, which only the requirements `may_kill` reject for a right reason."""
     named = set(may_kill)
     rejecting = _rejecting(observed.results, registry)
     right = {result.test: ids & named for result, ids in rejecting if kills(named, result)}
@@ -143,25 +149,39 @@ def judge_fault(fault: Fault, may_kill: Collection[str], observed: Observed, reg
         len(rejecting),
         len(observed.results),
         message,
+        level=_strongest(ids, dialect, registry) if outcome is Outcome.KILLED else None,
     )
+
+
+def _strongest(ids: Collection[str], dialect: Dialect, registry: Registry) -> Level:
+    """The level of the strongest of these requirements."""
+    levels = {registry.requirements[identity].level_for(dialect) for identity in ids}
+    return "must" if "must" in levels else "should"
 
 
 def judge_variant(
     variant: Variant, implementation: str, observed: Observed, registry: Registry, explore: int | None
 ) -> Row:
-    """The row of a variant of `implementation`."""
-    rejecting = _rejecting(observed.results, registry)
+    """The row of a variant of `implementation`, which may decline the advice that it names, and has to."""
+    rejections = _rejecting(observed.results, registry)
+    declined = set(variant.declines)
+    rejecting = [(result, ids) for result, ids in rejections if not ids <= declined]
+    kept = declined & set().union(*(result.requirements for result in observed.results))
+    kept -= set().union(*(ids for _, ids in rejections))
     broken = [result for result in observed.results if result.verdict in {Verdict.ERROR, Verdict.SKIPPED}]
     if observed.trouble is not None:
         outcome, message = Outcome.BROKEN, observed.trouble
     elif rejecting:
         outcome = Outcome.FALSE_ALARM
         message = "; ".join(f"{result.test}: {reason(result)}" for result, _ in rejecting[:3])
+    elif kept:
+        outcome, message = Outcome.BROKEN, f"follows the advice that it says it declines: {', '.join(sorted(kept))}"
     elif broken or not observed.results:
         outcome = Outcome.BROKEN
         message = f"{broken[0].test}: {reason(broken[0])}" if broken else "no test ran"
     else:
-        outcome, message = Outcome.ACCEPTED, ""
+        outcome = Outcome.ACCEPTED
+        message = f"declines the advice {', '.join(sorted(declined))}" if declined else ""
     ids = set().union(*(each for _, each in rejecting))
     return Row(
         variant.name,
@@ -220,3 +240,9 @@ def counts(rows: Sequence[Row]) -> Mapping[Outcome, int]:
     """How many rows have each outcome; outcomes that none has are left out."""
     outcomes = [row.outcome for row in rows]
     return {outcome: outcomes.count(outcome) for outcome in Outcome if outcome in outcomes}
+
+
+def levels(rows: Sequence[Row]) -> str:
+    """In words: how many of these faults a must rejected, and how many only a should did."""
+    by = [row.level for row in rows if row.outcome is Outcome.KILLED]
+    return f"{by.count('must')} of {len(rows)} faults rejected by a must, {by.count('should')} by a should alone"

@@ -8,7 +8,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from conformance.selfcheck.outcomes import AS_PROMISED, Outcome, Row, counts
+from conformance.selfcheck.outcomes import AS_PROMISED, Outcome, Row, counts, levels
 
 #: Version of the JSON form; it grows when a reader of the old one would be misled.
 SCHEMA = 1
@@ -81,6 +81,8 @@ def verdict(table: Table) -> str:
         if rows:
             summary = ", ".join(f"{number} {outcome}" for outcome, number in counts(rows).items())
             lines.append(f"{len(rows)} {kind}{'s' if len(rows) > 1 else ''}: {summary}")
+    if table.of("fault"):
+        lines.append(levels(table.of("fault")))
     for layer in dict.fromkeys(row.layer for row in table.of("fault")):
         rows = tuple(row for row in table.of("fault") if row.layer == layer)
         killed = sum(row.outcome is Outcome.KILLED for row in rows)
@@ -122,6 +124,10 @@ def as_markdown(table: Table) -> str:
         "What the suites detect: each fault is an implementation that is wrong on purpose, and the requirements named",
         "are those that rejected it. Each variant is correct, though unlike the reference, and has to be accepted.",
         "",
+        "Faults that a `must` rejects break a sentence of a document. Those that a `should` alone rejects break what",
+        "follows from one, or what any engineer expects for safety's sake: no document says it. A fault is judged by",
+        "the results of the tests, and not by the exit status of a run.",
+        "",
         *(f"- {line}" for line in verdict(table).splitlines()),
         f"- started {table.started_at}, {table.duration_s:.0f} s, {table.processes} processes",
         f"- kit {table.kit_version}, suites {table.suite_digest[:12]}",
@@ -130,7 +136,7 @@ def as_markdown(table: Table) -> str:
     for layer in dict.fromkeys(row.layer for row in table.of("fault")):
         rows = [row for row in table.of("fault") if row.layer == layer]
         lines += ["", f"## Faults of the layer: {layer}", ""]
-        lines += _page(rows, ("fault", "what is wrong", "killed by", "tests", "message", "script"))
+        lines += _page(rows, ("fault", "what is wrong", "killed by", "level", "tests", "message", "script"))
     if table.of("variant"):
         lines += ["", "## Variants", ""]
         lines += _page(table.of("variant"), ("variant", "what differs", "on", "tests", "verdict"))
@@ -138,7 +144,7 @@ def as_markdown(table: Table) -> str:
 
 
 _HEADERS = {
-    "fault": ("fault", "layer", "outcome", "killed by", "area", "tests", "message", "script"),
+    "fault": ("fault", "layer", "outcome", "killed by", "area", "tests", "message", "level", "script"),
     "variant": ("variant", "on", "outcome", "rejected by", "area", "tests", "message"),
 }
 
@@ -155,7 +161,7 @@ def _cells(rows: Iterable[Row], shorten: Any) -> list[tuple[Any, ...]]:
             ", ".join(row.areas),
             f"{row.tests} of {row.run}",
             shorten(row.message, _MESSAGE_WIDTH),
-            *([shorten(row.script or "", 40)] if row.kind == "fault" else []),
+            *([row.level or "", shorten(row.script or "", 40)] if row.kind == "fault" else []),
         )
         for row in rows
     ]
@@ -171,15 +177,23 @@ def _page(rows: Sequence[Row], headers: Sequence[str]) -> list[str]:
         cells: tuple[str, ...]
         by = ", ".join(f"`{identity}`" for identity in row.requirements)
         if row.kind == "variant":
-            outcome = str(row.outcome) + (f": {by}" if by else "")
+            outcome = _variants_outcome(row, by)
             on = row.implementation + ("" if row.explore is None else f", examples {row.explore}")
             cells = (row.name, row.about, on, f"{row.run}", outcome)
         else:
             killed = by if row.outcome is Outcome.KILLED else f"**{row.outcome}** {by}"
             script = (row.script or "") if row.good else f"**{row.script}**"
-            cells = (row.name, row.about, killed, f"{row.tests} of {row.run}", _shorten(row.message, 300), script)
+            tests, message = f"{row.tests} of {row.run}", _shorten(row.message, 300)
+            cells = (row.name, row.about, killed, row.level or "", tests, message, script)
         lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
     return lines
+
+
+def _variants_outcome(row: Row, by: str) -> str:
+    """What became of a variant, and what it declines or was rejected by."""
+    if by:
+        return f"{row.outcome}: {by}"
+    return f"{row.outcome}, {row.message}" if row.outcome.good and row.message else str(row.outcome)
 
 
 def _escaped(cell: str) -> str:

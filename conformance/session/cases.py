@@ -66,6 +66,11 @@ class Case:
         needed = (entry.capability for entry in self.requirements if entry.capability is not None)
         return next((name for name in needed if adapter.capabilities.get(name) is False), None)
 
+    def probed_absence(self, capabilities: Mapping[str, bool]) -> str | None:
+        """The capability that it probes although `capabilities` declare it absent."""
+        probed = (entry.probes for entry in self.requirements if entry.probes is not None)
+        return next((name for name in probed if capabilities.get(name) is False), None)
+
 
 @dataclass
 class Selection:

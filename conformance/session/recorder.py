@@ -211,8 +211,7 @@ class Recorder:
             return
         if self._headed:
             self._assessments = {
-                name: run.assess(self.options.target, narrowed=self._narrowed, stopped=self.stopped)
-                for name, run in self.runs.items()
+                name: run.assess(narrowed=self._narrowed, stopped=self.stopped) for name, run in self.runs.items()
             }
             if self.stopped is None and not self._broken_files:  # else nobody knows what there was to run
                 self._waiver_problems = self.waivers.problems(self._run_facts())

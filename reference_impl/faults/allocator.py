@@ -48,14 +48,6 @@ def _begun(changed: Any) -> AbstractContextManager[Any]:
 # -- which pool -------------------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("pools.share-by-token", "pools.share-by-handle", "capture.pool-token-given")
-def pool_hint_ignored() -> AbstractContextManager[Any]:
-    """The pool that a capture is given is checked and then ignored: every graph has a pool of its own."""
-    from reference_impl.pool_ids import as_pool_id
-
-    return _begun(lambda pool: None if pool is None else (as_pool_id("capture_begin()", pool), None)[1])
-
-
 _shared: list[Any] = []
 
 

@@ -158,12 +158,6 @@ def context_uses_the_current_stream() -> AbstractContextManager[Any]:
     return _with_argument(lambda stream, settings: (stream or reference_impl.current_stream(), settings))
 
 
-@FAULTS.patch("capture.pool-token-given")
-def context_ignores_its_pool() -> AbstractContextManager[Any]:
-    """The pool argument is taken and forgotten."""
-    return _with_argument(lambda stream, settings: (stream, {**settings, "pool": None}))
-
-
 @FAULTS.patch("context-manager.mode-argument", "error-modes.context-passes-mode")
 def context_ignores_its_mode() -> AbstractContextManager[Any]:
     """The error mode is taken and forgotten."""
@@ -184,25 +178,6 @@ def context_refuses_liveness() -> AbstractContextManager[Any]:
         return Graph
 
     return replaced(reference_impl, "graph", wrap)
-
-
-@FAULTS.patch("context-manager.frees-cache")
-def context_frees_nothing() -> AbstractContextManager[Any]:
-    """The block begins without returning cached memory."""
-
-    def wrap(_original: Any) -> Any:
-        def free_memory() -> None:
-            """Keep it."""
-
-        return free_memory
-
-    return replaced(context, "free_memory", wrap)
-
-
-@FAULTS.patch("context-manager.same-side-stream")
-def context_makes_a_stream_each_time() -> AbstractContextManager[Any]:
-    """Every block without a stream argument takes a new stream; streams run out in long programs."""
-    return _with_argument(lambda stream, settings: (stream or reference_impl.Stream(), settings))
 
 
 @FAULTS.patch("context-manager.consecutive", implementation="reference.xpu")
@@ -393,23 +368,6 @@ def parameters_frozen() -> AbstractContextManager[Any]:
     return together(_wrap_method("capture_forward", wrap), replaced(torch.func, "functional_call", call))
 
 
-@FAULTS.patch("graphed-callables.module-in-place")
-def modules_are_copied() -> AbstractContextManager[Any]:
-    """A graphed copy of the module comes back, and the module itself stays as it was."""
-
-    def wrap(original: Any) -> Any:
-        def make(callables: Any, sample_args: Any, *rest: Any, **settings: Any) -> Any:
-            import copy
-
-            if isinstance(callables, torch.nn.Module):
-                callables = copy.copy(callables)
-            return original(callables, sample_args, *rest, **settings)
-
-        return make
-
-    return _make(wrap)
-
-
 @FAULTS.patch("graphed-callables.other-mode-runs-source")
 def modes_are_ignored() -> AbstractContextManager[Any]:
     """A module replays what was captured in training also in evaluation."""
@@ -536,19 +494,6 @@ def keyword_arguments_ignored() -> AbstractContextManager[Any]:
     return _wrap_method("call", wrap)
 
 
-@FAULTS.patch("graphed-callables.pool-argument", "graphed-callables.tuple-shares-pool")
-def callables_ignore_the_pool() -> AbstractContextManager[Any]:
-    """Every pass captures into a pool of its own, whatever pool was given."""
-
-    def wrap(original: Any) -> Any:
-        def capture_forward(self: _Passes, source: Any, settings: dict[str, Any]) -> None:
-            original(self, source, {**settings, "pool": None})
-
-        return capture_forward
-
-    return _wrap_method("capture_forward", wrap)
-
-
 @FAULTS.patch("graphed-callables.gradients-untouched")
 def warm_up_leaves_gradients() -> AbstractContextManager[Any]:
     """The warm-up runs an ordinary backward pass, whose gradients stay in the parameters."""
@@ -562,18 +507,3 @@ def warm_up_leaves_gradients() -> AbstractContextManager[Any]:
         return warm_up
 
     return _wrap_method("warm_up", wrap)
-
-
-@FAULTS.patch("graphed-callables.mismatch-refused")
-def arguments_are_not_checked() -> AbstractContextManager[Any]:
-    """Arguments of another shape are broadcast into the static inputs."""
-
-    def wrap(_original: Any) -> Any:
-        def checked(self: _Passes, args: tuple[Any, ...]) -> list[Any]:
-            from torch.utils import _pytree as pytree
-
-            return list(pytree.tree_leaves(args))
-
-        return checked
-
-    return _wrap_method("_checked", wrap)

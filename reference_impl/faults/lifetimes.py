@@ -12,7 +12,6 @@ from reference_impl.errors import DeviceError, GraphError
 from reference_impl.faults.fault import Faults, replaced
 from reference_impl.graphs import core
 from reference_impl.graphs.core import GraphCore
-from reference_impl.graphs.hooks import Hooks
 
 FAULTS = Faults("class")
 
@@ -166,16 +165,6 @@ class InstantiateLeaksTheExecutable(CUDAGraph):
         super()._make_executable(call)
 
 
-@FAULTS.graph_class("hooks.survive-reset")
-class ResetDropsHooks(CUDAGraph):
-    """reset() forgets the hooks that were registered on the graph."""
-
-    def reset(self) -> None:
-        super().reset()
-        self._capture_end_hooks = Hooks("capture_end")
-        self._post_instantiate_hooks = Hooks("post_instantiate")
-
-
 @FAULTS.graph_class("reset.leaves-others-alone")
 class ResetsAllGraphs(CUDAGraph):
     """reset() of one graph destroys the work of every other: one context for all of them."""
@@ -225,15 +214,6 @@ class DeletionOfAnUnusedGraphWaits(CUDAGraph):
         self._device.runtime.cudaDeviceSynchronize()
 
 
-@FAULTS.graph_class("reset.deletion-spares-captures")
-class DeletionSpoilsCaptures(CUDAGraph):
-    """Deleting a finished graph invalidates a capture that another one has underway."""
-
-    def __del__(self) -> None:
-        if self._state in ("captured", "instantiated", "ready"):
-            self._device.runtime.cudaDeviceSynchronize()
-
-
 @FAULTS.patch("pools.memory-returns-after-delete")
 def deletion_leaks() -> AbstractContextManager[Any]:
     """Only reset() releases anything; a graph that is merely deleted leaves everything behind."""
@@ -252,7 +232,7 @@ def deletion_leaks() -> AbstractContextManager[Any]:
 # -- failed and abandoned captures ------------------------------------------------------------------------------------
 
 
-@FAULTS.graph_class("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
+@FAULTS.graph_class("failed-capture.quiet-end-is-replayable", "error-modes.refusal-spoils-capture")
 class HidesASpoiledCapture(CUDAGraph):
     """capture_end does not report that the capture failed."""
 

@@ -84,18 +84,6 @@ class AcceleratorCapturesOnItsFirstStream(Graph):
             super().capture_end()
 
 
-@FAULTS.graph_class("capture.pool-token-given", implementation="reference.accelerator")
-class AcceleratorIgnoresItsPool(Graph):
-    """The pool of the constructor is taken and forgotten."""
-
-    def capture_begin(self) -> None:
-        pool, self.graph_pool = self.graph_pool, None
-        try:
-            super().capture_begin()
-        finally:
-            self.graph_pool = pool
-
-
 @FAULTS.graph_class("accelerator.settings-last", implementation="reference.accelerator")
 class AcceleratorSettingsLastOnce(Graph):
     """Pool and mode hold for the first capture only; after reset() the graph has a pool of its own."""
@@ -103,6 +91,7 @@ class AcceleratorSettingsLastOnce(Graph):
     def reset(self) -> None:
         super().reset()
         self.graph_pool = None
+        self.capture_error_mode = "default"
 
 
 @FAULTS.graph_class("error-modes.unknown-refused", implementation="reference.accelerator")

@@ -41,7 +41,7 @@ def join_adds_no_edge() -> AbstractContextManager[Any]:
     return together(replaced(Capture, "append", wrap), replaced(Capture, "unjoined", lambda _: lambda self: False))
 
 
-@FAULTS.patch("capture.fork-join-order", "template-editing.fork-and-join", implementation=_ASYNC)
+@FAULTS.patch("capture.fork-join-order", implementation=_ASYNC)
 def fork_adds_no_edge() -> AbstractContextManager[Any]:
     """The first node of a forked stream does not wait for what was in front of the fork."""
 
@@ -110,7 +110,7 @@ def executable_keeps_one_edge_a_node() -> AbstractContextManager[Any]:
     return _frozen(lambda nodes: tuple(dataclasses.replace(node, waits=node.waits[:1]) for node in nodes))
 
 
-@FAULTS.patch("replay.performs-work", "capture.operators")
+@FAULTS.patch("replay.performs-work")
 def dependent_pair_reordered() -> AbstractContextManager[Any]:
     """Instantiation turns the edge between the last two nodes round."""
 

@@ -23,19 +23,6 @@ _ASYNC = "reference.asynchronous"
 # -- what a capture allows --------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("failed-capture.end-raises", "error-modes.refusal-spoils-capture")
-def invalidation_forgotten() -> AbstractContextManager[Any]:
-    """A call that breaks the rules of a capture is refused, and the capture goes on as if it had not been made."""
-
-    def wrap(_original: Any) -> Any:
-        def invalidate(self: Capture) -> None:
-            """Forget it."""
-
-        return invalidate
-
-    return replaced(Capture, "invalidate", wrap)
-
-
 @FAULTS.patch("failed-capture.fork-reported", "context-manager.failed-end-raises")
 def unjoined_work_accepted() -> AbstractContextManager[Any]:
     """A capture ends well although a forked stream was never joined."""
@@ -153,25 +140,6 @@ def every_stream_says_capturing() -> AbstractContextManager[Any]:
     return replaced(namespace, "current_stream_capturing", lambda _: lambda on: bool(captures.live))
 
 
-@FAULTS.patch("capture.other-streams-run", implementation=_ASYNC)
-def other_streams_are_captured_too() -> AbstractContextManager[Any]:
-    """Work on a stream that has no part in the capture is recorded all the same."""
-
-    def wrap(original: Any) -> Any:
-        def of(stream: Any) -> Any:
-            own = original(stream)
-            if own is None and not stream.legacy:
-                for capture in captures.live:
-                    if capture.valid and capture.token is captures.thread.token:
-                        capture.streams.setdefault(stream, capture.streams[capture.origin])
-                        return capture
-            return own
-
-        return of
-
-    return together(replaced(captures, "of", wrap), replaced(Capture, "unjoined", lambda _: lambda self: False))
-
-
 @FAULTS.patch("failed-capture.stream-usable", "failed-capture.abandoned-not-capturing")
 def failed_end_leaves_the_stream() -> AbstractContextManager[Any]:
     """After a capture that failed, its stream goes on capturing forever."""
@@ -200,22 +168,6 @@ def failed_end_leaves_forked_streams() -> AbstractContextManager[Any]:
         return finish
 
     return replaced(Capture, "finish", wrap)
-
-
-@FAULTS.patch("error-modes.other-thread-ordinary-work", implementation=_ASYNC)
-def ordinary_work_of_other_threads_breaks_captures() -> AbstractContextManager[Any]:
-    """A kernel that another thread launches on a stream of its own invalidates a capture underway."""
-
-    def wrap(original: Any) -> Any:
-        def of(stream: Any) -> Any:
-            for capture in list(captures.live):
-                if capture.token is not captures.thread.token and stream.capture is not capture:
-                    capture.invalidate()
-            return original(stream)
-
-        return of
-
-    return replaced(captures, "of", wrap)
 
 
 # -- executables and handles ------------------------------------------------------------------------------------------
@@ -344,7 +296,7 @@ def child_graphs_run_nothing() -> AbstractContextManager[Any]:
     return replaced(executables, "flatten", wrap)
 
 
-@FAULTS.patch("template-editing.queries-agree", "graph-data.chain")
+@FAULTS.patch("graph-data.neighbours-agree", "graph-data.chain")
 def dependents_not_reported() -> AbstractContextManager[Any]:
     """Asked for a node's dependents, the runtime knows none."""
     return replaced(

@@ -29,7 +29,7 @@ class RunsAtCaptureEnd(CUDAGraph):
         self.replay()
 
 
-@FAULTS.graph_class("capture.operators", "replay.performs-work")
+@FAULTS.graph_class("replay.performs-work")
 class ForgetsTheLastNode(CUDAGraph):
     """Whatever was captured last is not in the graph: the recording is cut off one node early."""
 
@@ -340,7 +340,7 @@ class AlwaysKeeps(CUDAGraph):
         super().__init__(True)
 
 
-@FAULTS.graph_class("keep-graph.default-is-false", "keep-graph.default-is-false-instantiate")
+@FAULTS.graph_class("keep-graph.default-is-false")
 class KeepsByDefault(CUDAGraph):
     """The template is kept unless keep_graph=False is said."""
 
@@ -358,12 +358,12 @@ class InstantiatesEagerly(CUDAGraph):
             self.instantiate()
 
 
-@FAULTS.graph_class("keep-graph.false-instantiate-refused", "keep-graph.refused-before-capture")
-class LetsAnyoneInstantiate(CUDAGraph):
-    """instantiate() does nothing instead of refusing when there is no template."""
+@FAULTS.graph_class("keep-graph.refused-before-capture")
+class InstantiatesNothingSilently(CUDAGraph):
+    """instantiate() of a graph that never captured does nothing instead of refusing."""
 
     def instantiate(self) -> None:
-        if self._keep_graph:
+        if self._state != "empty":
             super().instantiate()
 
 
@@ -433,17 +433,6 @@ class ReplayDropsTheTemplate(CUDAGraph):
         super().replay()
         if self._holds.template is not None:
             self._drop_template()
-
-
-@FAULTS.graph_class("reinstantiation.failure-keeps-executable")
-class FailedInstantiateLosesTheOldExecutable(CUDAGraph):
-    """instantiate() destroys the old executable before it tries to make the new one, and may end with neither."""
-
-    def instantiate(self) -> None:
-        if self._holds.template is not None and self._holds.exec is not None:
-            self._device.runtime.cudaGraphExecDestroy(self._holds.exec)
-            self._holds.exec = None
-        super().instantiate()
 
 
 @FAULTS.graph_class("reset.recapture")

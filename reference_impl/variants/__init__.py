@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 
-from reference_impl.variants import execution, shapes, values
-from reference_impl.variants.variant import EVERY_DIALECT, Variant
+from reference_impl.variants import devices, execution, pools, refusals, shapes, values
+from reference_impl.variants.variant import EVERYWHERE, Variant
 
-UNCHANGED = Variant(
-    "unchanged", "The reference as it is.", (*EVERY_DIALECT, "reference.asynchronous"), contextlib.nullcontext
+UNCHANGED = Variant("unchanged", "The reference as it is.", EVERYWHERE, contextlib.nullcontext)
+VARIANTS: tuple[Variant, ...] = (
+    UNCHANGED,
+    *values.VARIANTS,
+    *refusals.VARIANTS,
+    *shapes.VARIANTS,
+    *execution.VARIANTS,
+    *pools.VARIANTS,
+    *devices.VARIANTS,
 )
-VARIANTS: tuple[Variant, ...] = (UNCHANGED, *values.VARIANTS, *shapes.VARIANTS, *execution.VARIANTS)
 
 __all__ = ["VARIANTS", "Variant"]

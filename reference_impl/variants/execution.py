@@ -8,21 +8,26 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-import reference_impl
+import torch
+
+from reference_impl.allocator import DEFAULT_POOL
 from reference_impl.allocator import core as allocator
-from reference_impl.allocator import new_pool_id
-from reference_impl.allocator.storage import TensorAllocator
 from reference_impl.devices.software.device import SoftwareDevice
+from reference_impl.devices.software.kernels import OperatorKernel
+from reference_impl.devices.software.recorder import _Recording
+from reference_impl.devices.software.sinks import SoftwareCapture
 from reference_impl.faults.fault import replaced, together
 from reference_impl.graphs import debugging
 from reference_impl.graphs.context import CaptureContext
-from reference_impl.graphs.core import GraphCore, _Holdings
+from reference_impl.graphs.core import GraphCore
 from reference_impl.graphs.hooks import Hooks
 from reference_impl.runtime import executables, scheduler
 from reference_impl.runtime.captures import Capture
+from reference_impl.runtime.kernels import Function
 from reference_impl.runtime.orders import _with_serial, topological
-from reference_impl.runtime.templates import Empty
-from reference_impl.variants.variant import CUDA, Variants
+from reference_impl.runtime.streams import events
+from reference_impl.runtime.templates import Empty, KernelCall, Node
+from reference_impl.variants.variant import CUDA, EVERY_DIALECT, EVERYWHERE, Variants
 
 VARIANTS = Variants()
 
@@ -83,83 +88,6 @@ def memory_reserved_ahead() -> AbstractContextManager[Any]:
 def memory_reserved_exactly() -> AbstractContextManager[Any]:
     """Every allocation that finds no free block takes just what it needs from the system."""
     return replaced(allocator, "round_segment", lambda _: lambda size: size)
-
-
-@VARIANTS.patch("reference", "reference.accelerator")
-def pool_hint_not_taken() -> AbstractContextManager[Any]:
-    """Graphs report the pool that they were given and share no memory, as the hint allows; graphed callables do."""
-    #: By reported pool and how many captures it has seen, the pool that the memory of the latest one comes from.
-    hidden: dict[tuple[Any, int], Any] = {}
-    captures: dict[Any, int] = {}
-    sharing: list[bool] = []
-
-    def storage(original: Any) -> Any:
-        def from_hidden(self: TensorAllocator, nbytes: int, stream: int, pool: Any) -> Any:
-            return original(self, nbytes, stream, hidden.get((pool, captures.get(pool, 0)), pool))
-
-        return from_hidden
-
-    def begin(original: Any) -> Any:
-        def begin_pool(self: SoftwareDevice, pool: Any) -> None:
-            original(self, pool)
-            captures[pool] = captures.get(pool, 0) + 1
-            if sharing:
-                return
-            own = hidden[pool, captures[pool]] = new_pool_id()
-            self.allocator.retain_pool(own)
-
-        return begin_pool
-
-    def let_go(holds: Any) -> None:
-        own = hidden.pop(vars(holds).pop("key", None), None)
-        if own is not None:
-            holds.device.allocator.release_pool(own)
-
-    def graph_begins(original: Any) -> Any:
-        def begin(self: GraphCore, *arguments: Any, **settings: Any) -> None:
-            before = dict(captures)
-            try:
-                original(self, *arguments, **settings)
-            finally:
-                for key in captures.items() - before.items():
-                    vars(self._holds)["key"] = key
-                if not self._holds.pools:  # refused
-                    let_go(self._holds)
-
-        return begin
-
-    def release(original: Any) -> Any:
-        def release_pools(self: _Holdings) -> None:
-            original(self)
-            let_go(self)
-
-        return release_pools
-
-    def ranges(original: Any) -> Any:
-        def pool_ranges(self: SoftwareDevice, pools: Any) -> Any:
-            tokens = set(pools)
-            return original(self, [*tokens, *(own for key, own in hidden.items() if key[0] in tokens)])
-
-        return pool_ranges
-
-    def make(original: Any) -> Any:
-        def make_graphed_callables(*arguments: Any, **settings: Any) -> Any:
-            sharing.append(True)
-            try:
-                return original(*arguments, **settings)
-            finally:
-                sharing.pop()
-
-        return make_graphed_callables
-
-    return together(
-        replaced(TensorAllocator, "storage", storage),
-        replaced(SoftwareDevice, "begin_pool", begin),
-        replaced(GraphCore, "_begin", graph_begins),
-        replaced(_Holdings, "release_pools", release),
-        replaced(SoftwareDevice, "pool_ranges", ranges),
-        replaced(reference_impl, "make_graphed_callables", make),
-    )
 
 
 @VARIANTS.patch(*CUDA)
@@ -237,3 +165,92 @@ def runs_as_soon_as_it_can() -> AbstractContextManager[Any]:
         return launch
 
     return replaced(executables.Executable, "launch", wrap)
+
+
+# -- one node for several operators -----------------------------------------------------------------------------------
+
+
+def _fused(first: KernelCall, second: KernelCall) -> KernelCall:
+    kernels = first.function.kernel, second.function.kernel
+
+    def run() -> None:
+        for kernel in kernels:
+            kernel.run()
+
+    memory = tuple({id(each): each for kernel in kernels for each in kernel.memory}.values())
+    return KernelCall(Function(OperatorKernel("+".join(kernel.name for kernel in kernels), memory, None, run)))
+
+
+def _waited_for(capture: Capture, node: Node, stream: Any) -> bool:
+    """Whether anything but the next work on `stream` is ordered behind `node`."""
+    elsewhere = any(node in nodes for other, nodes in capture.streams.items() if other is not stream)
+    marked = any(event.captured is not None and node.handle in event.captured[1] for event in events)
+    return bool(node.dependents) or elsewhere or marked
+
+
+@VARIANTS.patch(*EVERYWHERE)
+def neighbours_fused() -> AbstractContextManager[Any]:
+    """Operators that follow each other on one stream of a capture become one node, as a compiler would have it."""
+
+    def wrap(original: Any) -> Any:
+        def append(self: Capture, stream: Any, payload: Any) -> Any:
+            last = self.streams[stream][0] if len(self.streams[stream]) == 1 else None
+            own: set[int] = vars(self).setdefault("_own", set())
+            if (
+                last is not None
+                and last.handle in own
+                and last.handle in self.template.nodes
+                and isinstance(last.payload, KernelCall)
+                and isinstance(payload, KernelCall)
+                and last.payload.function.kernel.serial is payload.function.kernel.serial is None
+                and not _waited_for(self, last, stream)
+            ):
+                last.payload = _fused(last.payload, payload)
+                return last
+            node = original(self, stream, payload)
+            own.add(node.handle)
+            return node
+
+        return append
+
+    return replaced(Capture, "append", wrap)
+
+
+# -- inputs -----------------------------------------------------------------------------------------------------------
+
+
+class _Input:
+    """A storage from outside that a kernel holds as long as it can be launched."""
+
+    def __init__(self, storage: torch.UntypedStorage) -> None:
+        self._storage = storage
+
+    def acquire(self) -> torch.UntypedStorage:
+        return self._storage
+
+
+@VARIANTS.patch(*EVERY_DIALECT)
+def captures_hold_their_inputs() -> AbstractContextManager[Any]:
+    """A graph holds the memory that it reads from outside, unless it was asked to notice when that is deallocated."""
+
+    def begin(original: Any) -> Any:
+        def begin_capture(self: GraphCore, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+            original(self, call, pool, mode, check_input_liveness)
+            capture = self._device.current_stream().queue.capture
+            if isinstance(capture.attached, SoftwareCapture):
+                vars(capture.attached)["holds"] = not check_input_liveness
+
+        return begin_capture
+
+    def alias(original: Any) -> Any:
+        def hold_and_alias(self: _Recording, tensor: torch.Tensor) -> torch.Tensor:
+            storage = tensor.untyped_storage()
+            segment = self._sink._memory.segment(storage.data_ptr())
+            outside = segment is None or segment.segment.pool == DEFAULT_POOL
+            if outside and vars(self._sink).get("holds", False):
+                self._memory[-storage.data_ptr()] = _Input(storage)
+            return original(self, tensor)  # type: ignore[no-any-return]
+
+        return hold_and_alias
+
+    return together(replaced(GraphCore, "_begin", begin), replaced(_Recording, "_alias", alias))

@@ -5,11 +5,28 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
+import torch
+
+import reference_impl.accelerator
 from reference_impl import CUDAGraph
 from reference_impl.accelerator import Graph
-from reference_impl.variants.variant import CUDA, Variants
+from reference_impl.faults.fault import replaced
+from reference_impl.graphs.core import GraphCore
+from reference_impl.graphs.debugging import DumpsWhenEnabled
+from reference_impl.graphs.hooks import Hooks
+from reference_impl.variants.variant import (
+    ACCELERATOR,
+    CUDA,
+    EVERY_DIALECT,
+    EVERYWHERE,
+    Lacking,
+    Variants,
+    removed,
+    stated,
+)
 from reference_impl.xpu import XPUGraph
 
 VARIANTS = Variants()
@@ -189,3 +206,105 @@ class InstantiatesTwice(CUDAGraph):
             if int(code) == 0:
                 runtime.cudaGraphExecDestroy(trial)
         super()._make_executable(call)
+
+
+@VARIANTS.patch(*EVERY_DIALECT)
+def final_class() -> AbstractContextManager[Any]:
+    """Nothing can derive from the class, as from many that are compiled."""
+
+    def wrap(_original: Any) -> Any:
+        def refuse(cls: type, /, **_: Any) -> None:
+            raise TypeError(f"type {cls.__mro__[1].__name__!r} is not an acceptable base type")
+
+        return classmethod(refuse)
+
+    return replaced(GraphCore, "__init_subclass__", wrap)
+
+
+@VARIANTS.patch("reference.xpu", "reference.accelerator")
+def no_reset() -> AbstractContextManager[Any]:
+    """The class has no reset(), which its page does not list; a graph goes when it is deleted."""
+    return removed(GraphCore, "reset")
+
+
+class _ConstructorsSettings(DumpsWhenEnabled):
+    """Pool and mode are taken by the constructor and by nothing else: they are no attributes."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(keep_graph)
+        self._pool = pool
+        self._mode = capture_error_mode
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        super().__setattr__(name, value)
+
+    _modes = Graph._modes
+    debug_dump = Graph.debug_dump
+    __enter__ = Graph.__enter__
+    __exit__ = Graph.__exit__
+
+    def capture_begin(self) -> None:
+        """Begin a capture on the current stream."""
+        self._begin("capture_begin()", self._pool, self._mode, check_input_liveness=False)
+
+
+@VARIANTS.graph_class(*ACCELERATOR)
+class SettingsOfTheConstructor(_ConstructorsSettings):
+    """Pool and mode are taken by the constructor and by nothing else: they are no attributes."""
+
+
+@VARIANTS.patch(*ACCELERATOR)
+def accelerator_as_its_page_lists_it() -> AbstractContextManager[Any]:
+    """What the page lists and no more: settings of the constructor, no reset(), no module that makes pool tokens."""
+    module = Lacking(reference_impl.accelerator, ["graph_pool_handle", "MemPool", "make_graphed_callables"])
+    return stated(removed(GraphCore, "reset"), graph_class=_ConstructorsSettings, module=module)
+
+
+@VARIANTS.patch(*EVERYWHERE)
+def replay_is_an_operator() -> AbstractContextManager[Any]:
+    """replay() is a call of one registered operator, which compilers and profilers can see."""
+    under_way: dict[int, tuple[Callable[[GraphCore], None], GraphCore]] = {}
+
+    def run(graph: int) -> None:
+        call, target = under_way[graph]
+        call(target)
+
+    # Modes that look at operators look at this one, too, and go on into what it does.
+    run.__annotations__ = {"graph": int, "return": None}
+    operator = torch.library.custom_op("reference_variants::replay", run, mutates_args=())
+
+    def wrap(original: Any) -> Any:
+        def replay(self: GraphCore) -> None:
+            under_way[id(self)] = original, self
+            try:
+                operator(id(self))
+            finally:
+                del under_way[id(self)]
+
+        return replay
+
+    return replaced(GraphCore, "replay", wrap)
+
+
+@VARIANTS.graph_class(*CUDA)
+class ResetDropsHooks(CUDAGraph):
+    """reset() deletes the hooks on the graph with all else that it holds."""
+
+    def reset(self) -> None:
+        super().reset()
+        self._capture_start_hooks = Hooks("capture_start")
+        self._capture_end_hooks = Hooks("capture_end")
+        self._post_instantiate_hooks = Hooks("post_instantiate")
+        self._replay_start_hooks = Hooks("replay_start")
+        self._replay_end_hooks = Hooks("replay_end")
+
+
+@VARIANTS.graph_class(*CUDA)
+class DeletionSpoilsCaptures(CUDAGraph):
+    """Destroying an executable is a call that captures prohibit: one underway is spoilt by it, as with PyTorch's."""
+
+    def __del__(self) -> None:
+        if self._state in ("captured", "instantiated", "ready"):
+            self._device.runtime.cudaDeviceSynchronize()

@@ -6,7 +6,8 @@ import contextlib
 import dataclasses
 import functools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from reference_impl.faults.fault import Apply, kebab_case
@@ -14,7 +15,9 @@ from reference_impl.faults.fault import Apply, kebab_case
 _Class = TypeVar("_Class", bound=type)
 
 CUDA = ("reference",)
+ACCELERATOR = ("reference.accelerator",)
 EVERY_DIALECT = ("reference", "reference.xpu", "reference.accelerator")
+EVERYWHERE = (*EVERY_DIALECT, "reference.asynchronous")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,14 +28,16 @@ class Variant:
         name: lower-case words joined by ``-``.
         about: what differs, and why it may.
         implementations: the faces of the reference that are changed, each in its turn.
-        apply: makes a context in which the implementation differs; what the context gives is the graph class to use,
-            or ``None`` for the implementation's own.
+        apply: makes a context in which the implementation differs.  What the context gives is the graph class to use;
+            or what the vendor's adapter would state otherwise, by attribute; or ``None``, when it would state nothing.
+        declines: ids of the advice that it does not follow, and would be told of.
     """
 
     name: str
     about: str
     implementations: tuple[str, ...]
     apply: Apply
+    declines: tuple[str, ...] = ()
 
 
 class Variants(list[Variant]):
@@ -47,15 +52,56 @@ class Variants(list[Variant]):
 
         return note
 
-    def patch(self, *implementations: str) -> Callable[[Apply], Apply]:
+    def patch(self, *implementations: str, declines: tuple[str, ...] = ()) -> Callable[[Apply], Apply]:
         """Note a function that gives a context in which something is replaced; name and docstring are the variant's."""
 
         def note(apply: Apply) -> Apply:
-            self._note(apply, implementations, apply)
+            self._note(apply, implementations, apply, declines)
             return apply
 
         return note
 
-    def _note(self, named: Any, implementations: tuple[str, ...], apply: Apply) -> None:
+    def _note(self, named: Any, implementations: tuple[str, ...], apply: Apply, declines: tuple[str, ...] = ()) -> None:
         about = " ".join(textwrap.dedent(named.__doc__ or "").split())
-        self.append(Variant(kebab_case(named.__name__), about, implementations, apply))
+        self.append(Variant(kebab_case(named.__name__), about, implementations, apply, declines))
+
+
+@contextlib.contextmanager
+def stated(*changes: AbstractContextManager[Any], **attributes: Any) -> Iterator[dict[str, Any]]:
+    """All of `changes` at once, with what the vendor's adapter states otherwise: its `attributes`."""
+    with contextlib.ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change)
+        yield attributes
+
+
+@contextlib.contextmanager
+def removed(owner: type, name: str) -> Iterator[None]:
+    """Take an attribute away from a class that has it itself."""
+    attribute = vars(owner)[name]
+    delattr(owner, name)
+    try:
+        yield
+    finally:
+        setattr(owner, name, attribute)
+
+
+class Lacking:
+    """A module as it would be without some of its names.
+
+    Args:
+        module: that has them.
+        names: what is missing.
+    """
+
+    def __init__(self, module: Any, names: Collection[str]) -> None:
+        self._module = module
+        self._names = frozenset(names)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._names:
+            raise AttributeError(f"module {self._module.__name__!r} has no attribute {name!r}")
+        return getattr(self._module, name)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._module) if name not in self._names]

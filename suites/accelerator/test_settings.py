@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
+from conformance.errors import Unsupported
 from conformance.markers import requirement
-from suites.support.captures import captured
+from suites.support.captures import capture_into, captured, open_capture
+from suites.support.disturbances import attempt
+from suites.support.modes import unsafe
+from suites.support.needs import needs
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine, Counter
 from suites.support.recovery import expect_capture
 from suites.support.streams import side_stream
+from suites.support.tokens import equal
 
 
 @requirement("accelerator.constructor-begins-nothing")
@@ -89,19 +94,47 @@ def test_pool_lasts(impl: Adapter) -> None:
 
 
 @requirement("accelerator.settings-last")
+@pytest.mark.parametrize("mode", ["global", "relaxed"])
+def test_mode_lasts(impl: Adapter, mode: str) -> None:
+    """What becomes of a potentially unsafe call in the first capture of a graph becomes of it in the later ones."""
+    needs(impl, "capture_modes")
+    graphs: list[Any] = []
+    refusal = caught(lambda: graphs.append(impl.graph_class(capture_error_mode=mode)))
+    if refusal is not None:
+        raise Unsupported(f"the backend takes no mode {mode!r}: {in_words(refusal)}")
+    outcomes = []
+    for _ in range(3):
+        outcomes.append(attempt(impl, Affine(impl).body, unsafe(impl), graph=graphs[0]))
+        graphs[0].reset()
+    promise = f"the mode given at construction, {mode!r}, holds for every capture: each allows an unsafe call, or none"
+    alike = len({outcome.refusal is None for outcome in outcomes}) == 1
+    expect(alike, promise, "; ".join(map(str, outcomes)))
+
+
+@requirement("accelerator.settings-last")
 def test_unknown_mode_lasts(impl: Adapter) -> None:
-    """A mode that is refused when a capture begins is refused every time, if it was not at construction."""
-    try:
-        graph = impl.graph_class(capture_error_mode="bogus")
-    except (TypeError, ValueError, RuntimeError):
+    """What becomes of a mode that is none of the documented ones becomes of it at every capture."""
+    graphs: list[Any] = []
+    if caught(lambda: graphs.append(impl.graph_class(capture_error_mode="bogus"))) is not None:
         return
-    for turn in range(1, 4):
-        with side_stream(impl):
-            error = caught(graph.capture_begin)
-            if error is None:
-                impl.abort_capture(graph)
-        promise = "an unknown capture_error_mode given at construction is refused by every capture"
-        expect(isinstance(error, TypeError | ValueError | RuntimeError), promise, f"capture {turn}: {in_words(error)}")
+    outcomes = [_outcome_of_a_capture(impl, graphs[0]) for _ in range(3)]
+    promise = "what is given at construction holds for every capture: each refuses an unknown mode, or none"
+    alike = len({outcome is None for outcome in outcomes}) == 1
+    expect(alike, promise, "; ".join(in_words(outcome) for outcome in outcomes))
+
+
+def _outcome_of_a_capture(impl: Adapter, graph: Any) -> Exception | None:
+    program = Affine(impl)
+
+    def capture() -> None:
+        with open_capture(impl, graph):
+            program.body()
+            graph.capture_end()
+
+    outcome = caught(capture)
+    if outcome is None:
+        graph.reset()
+    return outcome
 
 
 @requirement("accelerator.settings-as-attributes")
@@ -111,12 +144,12 @@ def test_attributes(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     graph = impl.graph_class()
     for name in ("graph_pool", "capture_error_mode"):
         observe(f"has {name}", hasattr(graph, name))
-    expect_capture(impl, graph, "a graph made without settings captures")
-    graph.reset()
-    error = caught(lambda: setattr(graph, "graph_pool", holder.pool()))
-    observe("setting graph_pool", in_words(error))
-    expect_capture(impl, graph, "a graph whose attributes were set captures")
-    observe("pool() is the one that was set", graph.pool() == holder.pool())
+    observe("setting graph_pool", in_words(caught(lambda: setattr(graph, "graph_pool", holder.pool()))))
+    outcome = _outcome_of_a_capture(impl, graph)
+    observe("a capture afterwards", in_words(outcome))
+    if outcome is None:
+        capture_into(impl, graph, Affine(impl).body)
+        observe("pool() is the one that was set", equal(graph.pool(), holder.pool()))
 
 
 @requirement("accelerator.several-blocks")
@@ -164,8 +197,7 @@ class _Entered:
 def test_block_in_block(impl: Adapter) -> None:
     """Entering a graph that captures is refused; whatever happens to the capture, the graph can capture again."""
     outcome = _Entered(impl)
-    is_refused = isinstance(outcome.entry, RuntimeError)
-    expect(is_refused, "a graph that is capturing cannot be entered again", in_words(outcome.entry))
+    expect(is_refusal(outcome.entry), "a graph that is capturing cannot be entered again", in_words(outcome.entry))
     expect_no_raise("such a graph can be reset", outcome.graph.reset)
     expect_capture(impl, outcome.graph, "a graph whose entry was refused captures again after reset()")
 

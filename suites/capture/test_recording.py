@@ -139,17 +139,19 @@ def test_host_code_runs_once(impl: Adapter, way: str) -> None:
 
 
 @requirement("capture.host-work-once")
-def test_a_replay_calls_no_operator(impl: Adapter) -> None:
-    """A mode that the program enters around a replay sees no operator: calling those is the host's work."""
+def test_a_replay_calls_no_captured_operator(impl: Adapter) -> None:
+    """A mode that the program enters around a replay sees none of the captured operators: those are the host's work."""
     x = impl.full(37, 0.0)
     graph, _ = captured(impl, lambda: x.add_(1.0).mul_(2.0))
     impl.synchronize()
-    count = OperatorCount()
-    with count:
+    calls = OperatorCount()
+    with calls:
         graph.replay()
         impl.synchronize()
-    promise = "a replay repeats the device work, and calls no operator"
-    expect(count.operators == 0, promise, f"a mode around a replay saw {count.operators}")
+    # A replay may be an operator itself, of the implementation's own.
+    again = [name for name in calls.names if name.removesuffix("_") in ("aten::add", "aten::mul")]
+    promise = "a replay repeats the device work, and calls no operator of the captured program"
+    expect(not again, promise, f"a mode around a replay saw {again}")
     expect_equal(impl, x, 2.0, "each replay repeats the device work")
 
 

@@ -27,6 +27,6 @@ def finished(impl: Adapter, *, keep_graph: bool) -> tuple[Any, Affine]:
 
 def has_executable(impl: Adapter, graph: Any) -> bool:
     """Whether the executable's handle can be read."""
-    with contextlib.suppress(RuntimeError):
+    with contextlib.suppress(Exception):
         return bool(exec_handle(impl, graph))
     return False

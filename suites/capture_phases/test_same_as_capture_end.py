@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
 from conformance.markers import requirement
 from suites.capture_phases.programs import begun, finished, has_executable
 from suites.support.captures import capture_between, capture_into, replay
@@ -57,7 +57,7 @@ def _answers(impl: Adapter, graph: Any) -> dict[str, str]:
     answers: dict[str, str] = {}
     for name, question in questions.items():
         error = caught(question)
-        answers[name] = "answer" if error is None else "refusal" if isinstance(error, RuntimeError) else repr(error)
+        answers[name] = "answer" if error is None else "refusal" if is_refusal(error) else repr(error)
     return answers
 
 
@@ -104,7 +104,7 @@ def test_both_ways_in_turn(impl: Adapter, *, keep_graph: bool) -> None:
         expect_no_raise("a graph that went through both phases can be reset", graph.reset)
 
 
-@requirement("capture-phases.edits-between", "capture-phases.pre-template-live")
+@requirement("capture-phases.edits-between")
 @KEEP
 def test_edit_between(impl: Adapter, *, keep_graph: bool) -> None:
     """A node added between the phases runs in every replay."""

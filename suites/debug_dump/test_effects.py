@@ -104,7 +104,6 @@ def test_unwritable_path(impl: Adapter, kind: str, tmp_path: Path) -> None:
         expect_raises(
             "a path that cannot be written is reported",
             lambda: impl.debug_dump(graph, str(_unwritable(tmp_path, kind))),
-            (RuntimeError, OSError, ValueError),
         )
     program.check(impl, graph, "a dump that failed leaves the graph as it is")
     if impl.dialect == "cuda":

@@ -43,7 +43,7 @@ def test_reserved(impl: Adapter, spoiler: Spoiler) -> None:
     difference = growth(impl, fail, impl.memory_reserved)
     expect(
         difference <= 0,
-        "failed captures that were reset give their pool's memory back to the system",
+        "the memory of failed captures that were reset serves what comes next",
         f"{difference} bytes more reserved after three",
     )
 
@@ -58,7 +58,8 @@ def test_pool_takes_next_capture(impl: Adapter, spoiler: Spoiler) -> None:
     outcome = spoil(impl, spoiler, Affine(impl).body, stream=stream, pool=pool)
     expect_no_raise("reset works after a failed capture into a shared pool", outcome.graph.reset)
     promise = "after a failed capture into a shared pool another graph captures into it"
-    expect_capture(impl, impl.new_graph(), promise, stream=stream, pool=pool)
+    graph, settings = impl.graph_for(pool=pool)
+    expect_capture(impl, graph, promise, stream=stream, **settings)
 
 
 @requirement("failed-capture.pool-usable")

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.adapter import Adapter
 from suites.support.captures import capture_between, kept_graph
-from suites.support.data import following
+from suites.support.data import data_of, following
+from suites.support.programs import fork, row_of_operators
 
 #: The documented keys of a node.
 NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_name", "dependencies", "dependents")
+
+
+def each_program(impl: Adapter) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and data of a row of operators and, unless it is declared absent, of a fork."""
+    yield "row", data_of(instantiated(impl, row_of_operators(impl)))
+    if impl.capabilities.get("fork_join") is not False:
+        yield "fork", data_of(instantiated(impl, fork(impl)))
 
 
 def instantiated(impl: Adapter, body: Callable[[], Any]) -> Any:

@@ -151,7 +151,7 @@ def test_executable_of_each_instantiation(impl: Adapter) -> None:
         )
 
 
-@requirement("hooks.post-instantiate-executable-fresh", "hooks.post-instantiate-executable")
+@requirement("hooks.post-instantiate-executable-fresh")
 def test_executable_has_the_edits(impl: Adapter) -> None:
     """Launched by the handle that the hook read, the executable does what the edited template says."""
     x, flag = impl.full(37, 0.0), impl.full(37, -7.0)

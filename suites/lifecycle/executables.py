@@ -5,29 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, expect_no_raise
 from suites.lifecycle.scenarios import Scenarios
 from suites.support.handles import exec_handle, launch, template_handle
 from suites.support.template import Template
 
 
-def _expect_int(handle: Any, which: str) -> None:
-    fine = isinstance(handle, int) and not isinstance(handle, bool) and handle != 0
-    expect(fine, f"the {which}'s handle is an int that is not zero", f"{handle!r} of {type(handle).__name__}")
-
-
-def template_in_use(impl: Adapter, graph: Any, count: int, *, edit: bool) -> None:
-    """Read the template's handle, and count the nodes behind it."""
-    _expect_int(template_handle(impl, graph), "template")
+def template_in_use(impl: Adapter, graph: Any, *, edit: bool) -> None:
+    """Read the template's handle, and look for nodes behind it."""
+    expect_no_raise("a kept template has a handle", lambda: template_handle(impl, graph))
     if edit:
-        nodes = len(Template(impl, graph).nodes())
-        expect(nodes >= count, f"the template holds the {count} captured operators, a node each", f"{nodes} nodes")
+        expect(Template(impl, graph).nodes(), "the template holds the captured work", "no nodes")
 
 
 def executable_in_use(impl: Adapter, graph: Any, *, edit: bool) -> None:
     """Read the executable's handle, and launch what is behind it."""
-    handle = exec_handle(impl, graph)
-    _expect_int(handle, "executable")
+    handle = expect_no_raise("an executable has a handle", lambda: exec_handle(impl, graph))
     if edit:
         launch(impl, handle)
 
@@ -41,7 +34,7 @@ class Executables(Scenarios):
         graph = self.vacant(keep=True)
         for count in (3, 1):
             self.fill_graph(graph, pick, number, count)
-            self.step(template_in_use, graph, count, edit=edit)
+            self.step(template_in_use, graph, edit=edit)
             for _ in range(2):
                 self.instantiate_it(graph)
                 self.step(executable_in_use, graph, edit=edit)

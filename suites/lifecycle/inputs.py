@@ -1,4 +1,4 @@
-"""Inputs: graphs that check that what they read is alive, and graphs that do not."""
+"""Inputs: graphs that check that what they read is alive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal
 from suites.lifecycle.scenarios import Scenarios
 from suites.support.captures import capture_between, capture_into
 from suites.support.liveness import UNTOUCHED, expect_alive, expect_dead
@@ -38,21 +38,21 @@ def inputs_of_two_graphs(impl: Adapter, first: Any, second: Any) -> None:
     inputs[1] = inputs[0]
     gc.collect(1)
     expect(storage() is None, "the liveness check keeps no input alive", "its storage is still there")
-    expect_dead(impl, first, outs[0], "one of three inputs was deleted")
+    expect_dead(first, "one of three inputs was deleted")
     fresh = [impl.full(SIZE, 3.0) for _ in range(4)]
-    expect_dead(impl, first, outs[0], "one of three inputs was deleted, and new tensors took its place")
+    expect_dead(first, "one of three inputs was deleted, and new tensors took its place")
     for tensor in fresh:
         expect_equal(impl, tensor, 3.0, UNTOUCHED)
     others.append(others.pop()[0])
     others[0].fill_(8.0)
     expect_alive(impl, second, outs[1], 9.0, "a view keeps the storage, and the dead input is another graph's")
-    first.reset()
+    impl.reset(first)
     capture_into(impl, first, lambda: outs[0].copy_(inputs[2] * 2), liveness=True)
     expect_alive(impl, first, outs[0], 8.0, "the dead input was one of a capture before reset()")
     others.clear()
-    expect_dead(impl, second, outs[1], "the last view of the input was deleted")
-    first.reset()
-    second.reset()
+    expect_dead(second, "the last view of the input was deleted")
+    impl.reset(first)
+    impl.reset(second)
 
 
 def input_by_use(impl: Adapter, use: str) -> None:
@@ -69,33 +69,3 @@ class Inputs(Scenarios):
         self.step(inputs_of_two_graphs, first, second)
         for uses in USES[int(flag) :: 2]:
             self.step(input_by_use, uses[(pick + number) % len(uses)])
-
-
-def unchecked_input(impl: Adapter, graph: Any) -> None:
-    """An input dies, and the check was not asked for."""
-    inputs, marker = [impl.full(SIZE, 1.0)], impl.full(SIZE, 0.0)
-    # Neighbours in the same block of the allocator keep the dead input's memory mapped.
-    neighbours = [impl.full(SIZE, 2.0) for _ in range(4)]
-    out = impl.full(SIZE, POISON)
-
-    def body() -> None:
-        out.copy_(inputs[0] + 1)
-        marker.add_(1)
-
-    capture_between(impl, graph, body)
-    inputs.clear()
-    for _ in range(2):
-        expect_no_raise("without the liveness check, replay does not look at the inputs", graph.replay)
-    expect_equal(impl, marker, 2.0, "without the liveness check, replays are launched")
-    for neighbour in neighbours:
-        expect_equal(impl, neighbour, 2.0, "replays write nothing but the graph's own memory")
-    graph.reset()
-
-
-class UncheckedInputs(Scenarios):
-    """Graphs that do not check their inputs."""
-
-    def scenario(self, pick: int, number: int, *, flag: bool) -> None:
-        """A graph's input dies."""
-        del pick, number, flag
-        self.step(unchecked_input, self.vacant())

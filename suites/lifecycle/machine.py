@@ -89,9 +89,14 @@ class Machine(RuleBasedStateMachine):
         self.do(f"{name} = {call}" if assigned else call)
 
     def refused(self, text: str, promise: str) -> None:
-        """Make a call that must raise a RuntimeError; what it may not change the invariants look at."""
+        """Make a call that must be refused; what it may not change the invariants look at."""
         self.looked_at = False
         self.do(f"refused(impl, {promise!r}, lambda: {text})")
+
+    def no_handle(self, reading: str, promise: str) -> None:
+        """Read a handle that there is not."""
+        self.looked_at = False
+        self.do(f"expect_no_handle({promise!r}, lambda: {reading})")
 
     def in_state(self, pick: int, *states: State) -> Graph | None:
         """One of the graphs in one of `states`."""
@@ -111,13 +116,20 @@ class Machine(RuleBasedStateMachine):
         """Make a graph in one of the three ways."""
         self._construct(keep)
 
-    def _construct(self, keep: bool | None) -> None:
+    def _construct(self, keep: bool | None, pool: str | None = None) -> None:
         if not self.impl.owes("keep_graph"):
             keep = None
-        name = self.fresh("graph")
-        self.call(f"{name} = impl.new_graph({'' if keep is None else keep})", "a graph can be made")
-        self.graphs.append(Graph(name, keep))
-        self.constructed(self.graphs[-1])
+        graph = Graph(self.fresh("graph"), keep)
+        self._make(graph, pool)
+        self.graphs.append(graph)
+        self.constructed(graph)
+
+    def _make(self, graph: Graph, pool: str | None) -> None:
+        """Make the object that goes by the graph's name, for captures into `pool`."""
+        graph.made_with_pool = pool is not None and self.impl.dialect == "accelerator"
+        arguments = [] if graph.keep is None else [repr(graph.keep)]
+        arguments += [f"pool={pool}"] if graph.made_with_pool else []
+        self.call(f"{graph.name} = impl.new_graph({', '.join(arguments)})", "a graph can be made")
 
     def constructed(self, graph: Graph) -> None:
         """Do more to a new graph."""
@@ -133,10 +145,12 @@ class Machine(RuleBasedStateMachine):
         graph = self.in_state(pick, State.EMPTY)
         assert graph is not None
         chosen, token = self.pool_for(pool, shared=shared)
-        # In the accelerator dialect the pool is a setting of the object, which a later capture would inherit.
-        if self.impl.dialect == "accelerator" and token is None and self.impl.owes("pools"):
-            token = self.new_handle()
         pool_setting = "" if token is None else f", pool={token}"
+        if self.impl.dialect == "accelerator":
+            pool_setting = ""
+            # The pool is a setting of the object: another pool takes another object.
+            if token is not None or graph.made_with_pool:
+                self._make(graph, token)
         self._way, self._stream = way, f"stream_{stream % STREAMS}"
         self.do("before = impl.current_stream()", f"{self._stream}.wait_stream(before)")
         self._guard()
@@ -367,7 +381,13 @@ class Machine(RuleBasedStateMachine):
         """Delete what a graph holds, if anything."""
         graph = self.graphs[pick % len(self.graphs)]
         for _ in range(times):
+            self._reset(graph)
+
+    def _reset(self, graph: Graph) -> None:
+        if self.impl.has_reset:
             self.call(f"{graph.name}.reset()", "reset() works whatever the graph holds")
+        else:
+            self._make(graph, None)
         graph.emptied()
 
     @precondition(lambda self: self.idle and self.graphs)

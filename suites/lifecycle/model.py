@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any
 
 #: Elements of every tensor.  Not round, so that a kernel that handles only whole blocks shows.
 SHAPE = (3, 5)
@@ -111,21 +110,21 @@ class Graph:
     Attributes:
         name: in scripts.
         keep: the argument of the constructor.
+        made_with_pool: whether the constructor was given a pool, too.
         state: what it holds.
         work: what it captured.
         pool: the memory of its capture, and `place` its turn there.
-        token: what pool() returned first, in this capture.
         template: the template's handle as first read, in this capture.
         executable: the executable's handle as first read, since the last instantiation.
     """
 
     name: str
     keep: bool | None
+    made_with_pool: bool = False
     state: State = State.EMPTY
     work: list[Work] = field(default_factory=list)
     pool: Pool | None = None
     place: int = 0
-    token: Any = None
     template: int | None = None
     executable: int | None = None
 
@@ -140,5 +139,5 @@ class Graph:
 
     def emptied(self) -> None:
         """The graph holds nothing any more."""
-        self.state, self.work, self.pool, self.token = State.EMPTY, [], None, None
+        self.state, self.work, self.pool = State.EMPTY, [], None
         self.template = self.executable = None

@@ -8,7 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import open_capture
-from suites.support.handles import exec_handle
+from suites.support.handles import exec_handle, expect_no_handle
 from suites.support.phases import capture_pre, finish
 from suites.support.template import Template
 
@@ -38,9 +38,8 @@ def phases(
     if handles:
         promise = "between the phases the template's handle can be read"
         between = expect_no_raise(promise, lambda: impl.raw_graph(graph))
-        expect(between != 0, promise, "it is 0")
         promise = "capture_end_pre makes no executable whose handle could be read"
-        expect_raises(promise, lambda: exec_handle(impl, graph))
+        expect_no_handle(promise, lambda: exec_handle(impl, graph))
     if edit:
         nodes = len(Template(impl, graph).nodes())
         expect(nodes >= 1, "between the phases the template holds the captured work", f"{nodes} nodes")
@@ -50,7 +49,7 @@ def phases(
         after = expect_no_raise(promise, lambda: impl.raw_graph(graph))
         expect(after == between, promise, f"the handle {between} became {after}")
     elif handles:
-        expect_raises("with keep_graph=False capture_end_post destroys the template", lambda: impl.raw_graph(graph))
+        expect_no_handle("with keep_graph=False capture_end_post destroys the template", lambda: impl.raw_graph(graph))
     impl.synchronize()
     # Who makes the executable between the phases, and whether by a replay, is left open.
     tensor.copy_(impl.tensor(before, tensor.dtype))

@@ -74,11 +74,11 @@ class Scenarios(Machine):
         finally:
             gc.enable()
 
-    def vacant(self, keep: bool | None = None) -> Graph:
-        """A new graph; when there are too many, the oldest one goes."""
+    def vacant(self, keep: bool | None = None, *, pool: str | None = None) -> Graph:
+        """A new graph, for captures into `pool`; when there are too many, the oldest one goes."""
         if len(self.graphs) >= MOST_GRAPHS:
             self._drop(0)
-        self._construct(keep)
+        self._construct(keep, pool)
         return self.graphs[-1]
 
     def cell(self, pick: int) -> Name:
@@ -129,8 +129,7 @@ class Scenarios(Machine):
 
     def reset_it(self, graph: Graph) -> None:
         """Reset `graph`."""
-        self.call(f"{graph.name}.reset()", "reset() works whatever the graph holds")
-        graph.emptied()
+        self._reset(graph)
 
     def known(self, cell: Name) -> list[list[int]]:
         """What `cell` holds, in rows; it becomes known if it is not."""

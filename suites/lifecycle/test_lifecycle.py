@@ -9,7 +9,7 @@ from suites.lifecycle.data import Data
 from suites.lifecycle.dumps import Dumps
 from suites.lifecycle.executables import Executables
 from suites.lifecycle.firing import Firing, RaisingHooks
-from suites.lifecycle.inputs import Inputs, UncheckedInputs
+from suites.lifecycle.inputs import Inputs
 from suites.lifecycle.machine import Machine, run
 from suites.lifecycle.memory import Abandoned, AfterFailures, Memory
 from suites.lifecycle.phases import Phases, PhasesOutOfPlace
@@ -101,13 +101,6 @@ def test_failed_blocks(impl: Adapter) -> None:
 def test_inputs(impl: Adapter) -> None:
     """The same, with inputs that die and are watched."""
     run(impl, Inputs, EXAMPLES, STEPS)
-
-
-@property_test
-@requirement("lifecycle.unchecked-inputs")
-def test_unchecked_inputs(impl: Adapter) -> None:
-    """The same, with inputs that die and are not watched."""
-    run(impl, UncheckedInputs, EXAMPLES, STEPS)
 
 
 @property_test

@@ -3,13 +3,15 @@
 What is allowed and refused, state by state (- means that other requirements look at it)::
 
                      replay   instantiate  template  executable
-    new              refused  refused      refused   refused
-    capturing        refused  refused      refused   refused
+    new              refused  refused *    refused   refused
+    capturing        refused  refused *    refused   refused
     failed           -        refused      refused   refused
     captured         works    -            refused   works
     template         works    works        works     refused
     instantiated     works    works        works     works
-    reset            refused  refused      refused   refused
+    reset            refused  refused *    refused   refused
+
+    * with keep_graph=True; who need not instantiate may do so without effect
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_raises
+from conformance.checks import expect, expect_equal, expect_raises, is_refusal
 from conformance.markers import requirement
 from suites.misuse.programs import (
     State,
@@ -37,12 +39,14 @@ from suites.misuse.programs import (
     reset_keep,
     template,
 )
+from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine
 from suites.support.recovery import expect_capture
+from suites.support.tokens import equal
 
 
 def refused(impl: Adapter, state: State, call: Callable[[Any], Any], what: str) -> None:
-    """Reject unless `call` raises a RuntimeError on a graph in `state`."""
+    """Reject unless `call` is refused on a graph in `state`."""
     with state(impl, Affine(impl)) as graph:
         expect_raises(f"{what} is refused on a graph in the state {name(state)!r}", lambda: call(graph))
 
@@ -73,7 +77,7 @@ def test_lazy_replay(impl: Adapter, state: State) -> None:
 
 
 @requirement("misuse.instantiate-needs-capture")
-@in_states(new, capturing_keep, reset_keep)
+@in_states(new_keep, capturing_keep, reset_keep)
 def test_instantiate(impl: Adapter, state: State) -> None:
     """Nothing to instantiate."""
     refused(impl, state, lambda graph: graph.instantiate(), "instantiate")
@@ -89,17 +93,23 @@ def test_instantiate_after_failure(impl: Adapter, state: State) -> None:
 @requirement("misuse.pool-needs-capture")
 @in_states(new, capturing, reset)
 def test_pool(impl: Adapter, state: State) -> None:
-    """The pool of a graph without a finished capture is refused, or is good for another capture."""
+    """The pool of a graph without a finished capture is refused, or is the graph's and good for another capture."""
     with state(impl, Affine(impl)) as graph:
         try:
             token = graph.pool()
-        except RuntimeError:
+        except Exception as error:
+            expect(is_refusal(error), "pool without a capture is refused, or gives a token", in_words(error))
             return
         if state is capturing:
             graph.capture_end()
+    promise = "a token that pool gives without a capture names the pool that the graph then captures into"
+    if state is not capturing:
+        expect_capture(impl, graph, promise)
+    expect(equal(graph.pool(), token) is not False, promise, "after the capture pool gives another")
     promise = "a token that pool gives without a capture can be given to another capture"
     expect(token is not None, promise, "pool returned None")
-    expect_capture(impl, impl.new_graph(), promise, pool=token)
+    other, settings = impl.graph_for(pool=token)
+    expect_capture(impl, other, promise, **settings)
 
 
 @requirement("misuse.raw-template-needs-live-template")
@@ -144,5 +154,5 @@ def test_captures_later(impl: Adapter, state: State) -> None:
     """A graph that refused to replay captures as if nothing had been asked."""
     with state(impl, Affine(impl)) as graph:
         for _ in range(2):
-            expect_raises("replay is refused on a graph that holds nothing", graph.replay)
+            caught(graph.replay)
         expect_capture(impl, graph, "a graph that refused to replay captures later")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def begin_and_end(impl: Adapter, source: torch.Tensor, steps: int, pool: Any) -> tuple[Any, torch.Tensor]:
     """A graph of `chain`, captured with plain capture_begin and capture_end on a side stream."""
-    graph = impl.new_graph()
+    graph, settings = impl.graph_for(pool=pool)
     with side_stream(impl):
-        impl.capture_begin(graph, pool=pool)
+        impl.capture_begin(graph, **settings)
         try:
             out = chain(source, steps)
         finally:

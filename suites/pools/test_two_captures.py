@@ -26,38 +26,39 @@ class Attempt:
     overlap: bool = False
     first_out: torch.Tensor | None = None
     second_out: torch.Tensor | None = None
-    errors: dict[str, RuntimeError] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
 
 
 def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
     """Open two captures into `pool` on two streams, taking turns, and close both whatever happens."""
-    outcome = Attempt(impl.new_graph(), impl.new_graph())
+    (first, settings), (second, _) = impl.graph_for(pool=pool), impl.graph_for(pool=pool)
+    outcome = Attempt(first, second)
     streams = impl.new_stream(), impl.new_stream()
     impl.synchronize()
     with impl.stream(streams[0]):
-        impl.capture_begin(outcome.first, pool=pool)
+        impl.capture_begin(outcome.first, **settings)
         try:
             middle = chain(source, 3)
             with impl.stream(streams[1]):
                 try:
-                    impl.capture_begin(outcome.second, pool=pool)
+                    impl.capture_begin(outcome.second, **settings)
                     outcome.overlap = True
                     outcome.second_out = chain(source, 6)
-                except RuntimeError as error:
+                except Exception as error:
                     outcome.errors["second"] = error
             outcome.first_out = chain(middle, 4)
             if outcome.overlap:
                 with impl.stream(streams[1]):
                     try:
                         outcome.second.capture_end()
-                    except RuntimeError as error:
+                    except Exception as error:
                         outcome.errors["second"] = error
-        except RuntimeError as error:
+        except Exception as error:
             outcome.errors["first"] = error
         finally:
             try:
                 outcome.first.capture_end()
-            except RuntimeError as error:
+            except Exception as error:
                 outcome.errors["first"] = error
     for refusal in outcome.errors.values():
         refusal.__traceback__ = None  # it would keep the captured tensors alive
@@ -66,9 +67,9 @@ def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
 
 
 def discard(*graphs: Any) -> None:
-    """Reset graphs that an attempt may have left in any state."""
+    """Reset graphs that an attempt may have left in any state, where there is a reset()."""
     for graph in graphs:
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(Exception):
             graph.reset()
 
 

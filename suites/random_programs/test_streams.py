@@ -1,15 +1,13 @@
-"""Replays among eager work on several streams, ordered in every way there is; work apart from a capture."""
+"""Replays among eager work on several streams, ordered in every way there is."""
 
 from __future__ import annotations
 
 from conformance.adapter import Adapter, in_thread
-from conformance.checks import expect
 from conformance.markers import property_test, requirement
 from suites.random_programs.scripts import DrawnScript, hold
-from suites.support.captures import capture_between, captured
+from suites.support.captures import captured
 
 ORDERED = "a replay runs on the current stream, after what the stream waited for and before what waits for it"
-APART = "work on a stream that takes no part in a capture runs at once, and in no replay"
 #: How later work of one stream is put behind another's.
 ORDERS = (
     ("places[{then}].wait_stream(places[{first}])",),
@@ -91,38 +89,4 @@ def _replay(script: DrawnScript, name: str, place: int, how: str) -> None:
         return
     script.do(f"with impl.stream(places[{place}]):", f"    {name}.replay()")
     if "then" in how:
-        script.do(f"{name}.reset()" if "reset" in how else f"del {name}")
-
-
-@property_test
-@requirement("random-programs.streams-apart")
-def test_streams_apart(impl: Adapter) -> None:
-    """Between the operators of a capture, work on another stream."""
-    hold(impl, 6, _work_apart)
-
-
-def _work_apart(script: DrawnScript) -> None:
-    script.use(capture_between, expect)
-    script.do("x, z = impl.full(37, 1.0), impl.full(37, 0.0)", "apart = impl.new_stream()")
-    # Loads the kernels, so that nothing but a launch happens during the capture.
-    script.do("x.mul_(1).add_(0)", "z.mul_(1).add_(0)", "impl.synchronize()")
-    lines, once, factor, offset = ["def work():"], 0, 1, 0
-    for _ in range(script.number(2, 6)):
-        number = script.number(2, 5)
-        if script.one_of(True, False):
-            lines += [
-                "    with impl.stream(apart):",
-                "        capturing = impl.is_current_stream_capturing()",
-                f"        expect(not capturing, {APART!r}, 'the stream apart is reported as capturing')",
-                f"        z.add_({number})",
-            ]
-            once += number
-        else:
-            lines.append(f"    x.mul_({number}).add_(1)")
-            factor, offset = factor * number, offset * number + 1
-    script.do(*lines, "    x.add_(1)", "graph = impl.new_graph()", "capture_between(impl, graph, work)")
-    script.do(f"expect_equal(impl, z, {once}, {APART!r})")
-    for start in (2, -3, 5):
-        script.do(f"x.fill_({start})", "graph.replay()")
-        script.do(f"expect_equal(impl, x, {start * factor + offset + 1}, 'a replay does the captured work')")
-        script.do(f"expect_equal(impl, z, {once}, {APART!r})")
+        script.do(f"{name}.reset()" if "reset" in how and script.impl.has_reset else f"del {name}")

@@ -151,7 +151,7 @@ def test_replays_under_way_are_finished(impl: Adapter) -> None:
 
 @requirement("reinstantiation.failure-is-recoverable")
 def test_failed_instantiate_can_be_repeated(impl: Adapter) -> None:
-    """A template that cannot be instantiated is a RuntimeError; once repaired, it instantiates and replays again."""
+    """A template that cannot be instantiated is refused; once repaired, it instantiates and replays again."""
     scene = Scene(impl)
     scene.graph.instantiate()
     template = scene.template()
@@ -163,7 +163,7 @@ def test_failed_instantiate_can_be_repeated(impl: Adapter) -> None:
         template.link(node, captured_node)
         circular = True
     if circular:
-        expect_raises("a template that cannot be instantiated is a RuntimeError", scene.graph.instantiate)
+        expect_raises("a template that cannot be instantiated is refused", scene.graph.instantiate)
         template.unlink(node, captured_node)
     template.remove(node)
     expect_no_raise("a repaired template can be instantiated", scene.graph.instantiate)
@@ -184,7 +184,7 @@ def test_failed_instantiate_keeps_the_executable(impl: Adapter) -> None:
     except NotConforming:
         # The runtime refused the edge that closes a circle: there is no template that cannot be instantiated.
         return
-    expect_raises("a template that cannot be instantiated is a RuntimeError", scene.graph.instantiate)
+    expect_raises("a template that cannot be instantiated is refused", scene.graph.instantiate)
     promise = "after an instantiate() that failed, replay runs the executable from before"
     for _ in range(3):
         scene.check(UNEDITED, promise, lambda: expect_no_raise(promise, scene.graph.replay))

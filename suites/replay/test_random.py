@@ -14,6 +14,7 @@ from conformance.checks import expect
 from conformance.markers import requirement
 from suites.replay.programs import results_of
 from suites.support.captures import captured
+from suites.support.needs import needs
 
 #: Each makes random numbers from a tensor of ones that holds 37 elements.
 DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -33,7 +34,7 @@ def _same(results: list[torch.Tensor], expected: list[torch.Tensor]) -> list[boo
 
 @pytest.mark.parametrize("kind", ["rand", "in-place", "dropout"])
 @requirement("replay.random-fresh")
-def test_each_replay_draws_anew(impl: Adapter, kind: str) -> None:
+def test_each_replay_draws_new_numbers(impl: Adapter, kind: str) -> None:
     """No two of several replays give the same numbers."""
     ones = impl.full(37, 1.0)
     impl.manual_seed(1234)
@@ -89,9 +90,10 @@ def test_replays_among_eager_draws(impl: Adapter) -> None:
     expect(all(same), "replays and eager draws continue one another's sequence", f"equal, draw by draw: {same}")
 
 
-@requirement("replay.random-as-eager", "capture.fork-join")
+@requirement("replay.random-as-eager")
 def test_draws_on_forked_streams(impl: Adapter) -> None:
     """Draws that no edge puts in order share the sequence in the order in which the program made them."""
+    needs(impl, "fork_join")
     ones, side = impl.full(37, 1.0), impl.new_stream()
 
     def body() -> tuple[torch.Tensor, ...]:

@@ -71,7 +71,7 @@ def test_after_a_failed_capture(impl: Adapter) -> None:
     with impl.stream(impl.current_stream()), side_stream(impl):
         impl.capture_begin(graph)
         x.add_(1.0)
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(Exception):
             x[0].item()  # a read on the host, which no capture can record
         try:
             graph.capture_end()
@@ -98,7 +98,7 @@ def test_after_reset(impl: Adapter) -> None:
     expect_equal(impl, x, 3.0, "a replay that is refused after reset runs nothing")
 
 
-@requirement("replay.after-reset-refused")
+@requirement("reset.deletes-work")
 def test_only_the_new_capture_after_reset(impl: Adapter) -> None:
     """After reset and another capture only the later work is replayed."""
     x, y = impl.full(37, 0.0), impl.full(37, 0.0)

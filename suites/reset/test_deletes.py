@@ -11,17 +11,31 @@ from conformance.checks import expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.reset.programs import each_mode, each_state
 from suites.support.captures import capture_into, captured, replay
+from suites.support.handles import expect_no_handle
 from suites.support.programs import Counter
+from suites.support.recovery import expect_no_pool_or_a_usable_one
 from suites.support.states import HELD_STATES, graph_in_state, runs_so_far
 
 EACH_STATE = each_state("reset.kept-graphs")
 EACH_MODE = each_mode("reset.kept-graphs")
+KEPT_STATES = tuple(state for state in HELD_STATES if state != "executable-only")
 
 
 @requirement("reset.deletes-work")
-@EACH_STATE
-def test_work_is_gone(impl: Adapter, state: str) -> None:
+def test_work_is_gone(impl: Adapter) -> None:
     """After reset() no replay runs the deleted work, whether it is refused or not."""
+    expect_gone(impl, "executable-only")
+
+
+@requirement("reset.deletes-kept-work")
+@pytest.mark.parametrize("state", KEPT_STATES)
+def test_work_of_a_kept_graph_is_gone(impl: Adapter, state: str) -> None:
+    """The same with keep_graph=True, instantiated or not."""
+    expect_gone(impl, state)
+
+
+def expect_gone(impl: Adapter, state: str) -> None:
+    """Reject if replays after reset() do what the graph held before."""
     counter = Counter(impl)
     graph = graph_in_state(impl, state, counter)
     graph.reset()
@@ -70,18 +84,18 @@ def test_handles_are_refused(impl: Adapter, state: str) -> None:
     """After reset() neither handle can be read."""
     graph = graph_in_state(impl, state, Counter(impl))
     graph.reset()
-    expect_raises("reset() deletes the template, so its handle is refused", lambda: impl.raw_graph(graph))
-    expect_raises("reset() deletes the executable, so its handle is refused", lambda: impl.raw_exec(graph))
+    expect_no_handle("reset() deletes the template, so it has no handle", lambda: impl.raw_graph(graph))
+    expect_no_handle("reset() deletes the executable, so it has no handle", lambda: impl.raw_exec(graph))
 
 
 @requirement("reset.pool-refused")
 @EACH_MODE
-def test_pool_is_refused(impl: Adapter, *, keep_graph: bool | None) -> None:
-    """After reset() the graph has no pool to name."""
+def test_pool_is_refused_or_usable(impl: Adapter, *, keep_graph: bool | None) -> None:
+    """After reset() the graph has no pool to name, or one that other captures can use."""
     graph, _ = captured(impl, Counter(impl).body, keep_graph=keep_graph)
     expect_no_raise("a captured graph names its pool", graph.pool)
     graph.reset()
-    expect_raises("reset() deletes the graph, so there is no pool to name", graph.pool)
+    expect_no_pool_or_a_usable_one(impl, graph)
 
 
 @requirement("reset.idempotent")

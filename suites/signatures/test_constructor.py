@@ -13,8 +13,7 @@ from conformance.checks import expect, expect_equal, expect_no_raise, expect_rai
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, expect_parameter, parameters_of
 from suites.support.captures import capture_into, replay
-
-REFUSALS = (TypeError, ValueError, RuntimeError)
+from suites.support.handles import expect_no_handle
 
 
 def _expect_works(impl: Adapter, graph: Any) -> None:
@@ -37,10 +36,10 @@ def test_without_arguments(impl: Adapter) -> None:
 @requirement("signatures.construction")
 def test_type(impl: Adapter) -> None:
     """What comes back is an instance of the class that was called."""
-    derived: Any = type("Derived", (impl.graph_class,), {})
-    for constructor in (impl.graph_class, derived):
-        graph = constructor()
-        expect(isinstance(graph, constructor), "calling the class gives an instance of it", f"a {type(graph).__name__}")
+    graph = impl.graph_class()
+    expect(
+        isinstance(graph, impl.graph_class), "calling the class gives an instance of it", f"a {type(graph).__name__}"
+    )
 
 
 KEEP: dict[str, Callable[[Any, bool], Any]] = {
@@ -67,16 +66,14 @@ def test_keep_graph_default(impl: Adapter) -> None:
     expect_parameter(impl.graph_class, "the constructor", "keep_graph", default=False)
     graph = impl.graph_class()
     _expect_works(impl, graph)
-    if impl.dialect != "accelerator" and impl.capabilities.get("raw_handles") is not False:
-        expect_raises("without keep_graph the template is gone after capture_end", lambda: impl.raw_graph(graph))
+    if impl.owes("raw_handles"):
+        expect_no_handle("without keep_graph the template is gone after capture_end", lambda: impl.raw_graph(graph))
 
 
 @requirement("signatures.unknown-arguments-refused")
 def test_unknown_argument(impl: Adapter) -> None:
     """An argument that is not documented is refused, not ignored."""
-    expect_raises(
-        "the constructor refuses an unknown argument", lambda: impl.graph_class(no_such_argument=True), REFUSALS
-    )
+    expect_raises("the constructor refuses an unknown argument", lambda: impl.graph_class(no_such_argument=True))
 
 
 def _token(impl: Adapter) -> Any:
@@ -99,9 +96,7 @@ def test_accelerator_pool(impl: Adapter) -> None:
 def test_accelerator_pool_by_position(impl: Adapter) -> None:
     """A pool is not taken by position."""
     _holder, token = _token(impl)
-    expect_raises(
-        "the constructor takes pool by keyword only", lambda: impl.graph_class(False, token), (TypeError, RuntimeError)
-    )
+    expect_raises("the constructor takes pool by keyword only", lambda: impl.graph_class(False, token))
 
 
 @requirement("signatures.accelerator-mode")
@@ -120,5 +115,4 @@ def test_accelerator_mode_by_position(impl: Adapter) -> None:
     expect_raises(
         "the constructor takes pool and capture_error_mode by keyword only",
         lambda: impl.graph_class(False, None, "default"),
-        (TypeError, RuntimeError),
     )

@@ -124,7 +124,7 @@ def test_missing_argument(impl: Adapter, missing: str) -> None:
     make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
     arguments = {"callables": _double, "sample_args": (impl.full(37, 1.0).requires_grad_(),)}
     del arguments[missing]
-    expect_raises(f"make_graphed_callables needs {missing}", lambda: make(**arguments), TypeError)
+    expect_raises(f"make_graphed_callables needs {missing}", lambda: make(**arguments))
 
 
 def _double(x: Any) -> Any:

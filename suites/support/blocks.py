@@ -33,7 +33,7 @@ def context(impl: Adapter, graph: Any, *arguments: Any, **settings: Any) -> cont
 
 def spoil(tensor: torch.Tensor) -> None:
     """Read a value on the host, which no capture can record: it fails, and on most devices so does the capture."""
-    with contextlib.suppress(RuntimeError):
+    with contextlib.suppress(Exception):
         tensor.view(-1)[0].item()
 
 
@@ -46,7 +46,7 @@ def refused_block(impl: Adapter, graph: Any) -> None:
             log.append("body")
 
     with stream_kept(impl) as before:
-        expect_raises("an unknown capture error mode is refused", block, (RuntimeError, TypeError, ValueError))
+        expect_raises("an unknown capture error mode is refused", block)
         after = impl.current_stream()
     expect(not log, "the body does not run when the capture cannot begin", "it ran")
     expect(after == before, RESTORED, f"{after!r} instead of {before!r}, after a capture that did not begin")

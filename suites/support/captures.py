@@ -22,9 +22,17 @@ def capture_into(impl: Adapter, graph: Any, body: Callable[[], Any], **settings:
 def captured(
     impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None, **settings: Any
 ) -> tuple[Any, Any]:
-    """A new graph holding the work of `body`, and what `body` returned."""
-    graph = impl.new_graph(keep_graph)
-    return graph, capture_into(impl, graph, body, **settings)
+    """A new graph holding the work of `body`, and what `body` returned.
+
+    Args:
+        impl: the implementation.
+        body: the work.
+        keep_graph: for `Adapter.graph_for`, as `pool`, `mode` and `liveness` are.
+        settings: those, and the `stream` that captures.
+    """
+    stream = settings.pop("stream", None)
+    graph, rest = impl.graph_for(keep_graph, **settings)
+    return graph, capture_into(impl, graph, body, stream=stream, **rest)
 
 
 def capture_between(impl: Adapter, graph: Any, body: Callable[[], Any], *, stream: Any = None, **settings: Any) -> Any:

@@ -55,8 +55,19 @@ def attempt(
     stream: Any = None,
     **settings: Any,
 ) -> Attempt:
-    """Capture `body`, then make the disturbing call, then end the capture; record the outcome of each."""
-    graph = impl.new_graph(keep_graph) if graph is None else graph
+    """Capture `body`, then make the disturbing call, then end the capture; record the outcome of each.
+
+    Args:
+        impl: the implementation.
+        body: the work.
+        disturbance: the call.
+        graph: captures; a new one when left out.
+        keep_graph: of the new one.
+        stream: captures; a new one when left out.
+        settings: of the new graph's captures, for `Adapter.graph_for`; or for `Adapter.capture_begin` of `graph`.
+    """
+    if graph is None:
+        graph, settings = impl.graph_for(keep_graph, **settings)
     ending: Exception | None = None
     before = impl.current_stream()
     side = impl.new_stream() if stream is None else stream

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, is_refusal
+from conformance.errors import Unsupported
+
+#: cudaErrorNotSupported.
+NOT_SUPPORTED = 801
 
 
 def template_handle(impl: Adapter, graph: Any) -> Any:
@@ -18,20 +23,40 @@ def exec_handle(impl: Adapter, graph: Any) -> Any:
     return graph.raw_xpu_graph_exec() if impl.dialect == "xpu" else graph.raw_cuda_graph_exec()
 
 
+def expect_no_handle(promise: str, read: Callable[[], Any]) -> None:
+    """Reject if `read` gives a handle; to raise says that there is none, and so does a handle that is null."""
+    try:
+        handle = read()
+    except Exception as error:
+        expect(is_refusal(error), promise, f"{type(error).__name__}: {error}")
+    else:
+        expect(handle == 0, promise, f"the handle {handle!r}")
+
+
 def runtime_of(impl: Adapter) -> Any:
-    """The runtime module for raw handles; reject an implementation that brings none."""
-    expect(
-        impl.runtime is not None,
-        "raw handles are for use with the functions of the runtime",
-        "the adapter names no runtime module (and does not declare template_editing absent)",
-    )
+    """The runtime module for raw handles.
+
+    Raises:
+        Unsupported: the adapter names none.
+    """
+    if impl.runtime is None:
+        raise Unsupported("the adapter names no runtime module whose functions take raw handles (Adapter.runtime)")
     return impl.runtime
 
 
 def runtime_call(impl: Adapter, name: str, *arguments: Any) -> list[Any]:
-    """Call a runtime function; reject unless it succeeds; return what follows the error code."""
+    """Call a runtime function; reject unless it succeeds; return what follows the error code.
+
+    Raises:
+        Unsupported: the runtime has no such function, or says that it does not support it.
+    """
+    function = getattr(runtime_of(impl), name, None)
+    if function is None:
+        raise Unsupported(f"the runtime has no {name}")
     results: list[Any]
-    error, *results = getattr(runtime_of(impl), name)(*arguments)
+    error, *results = function(*arguments)
+    if int(error) == NOT_SUPPORTED:
+        raise Unsupported(f"the runtime does not support {name}")
     expect(int(error) == 0, f"the raw handle of a live graph can be used with {name}", f"{name} returned {error!r}")
     return results
 

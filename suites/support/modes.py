@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.adapter import Adapter, in_thread
-from conformance.errors import HarnessError
+from conformance.errors import Unsupported
 
 MODES = ("global", "thread_local", "relaxed")
 
@@ -21,7 +21,7 @@ def unsafe(impl: Adapter) -> Callable[[], None]:
         try:
             impl.unsafe_call()
         except NotImplementedError as error:
-            raise HarnessError(f"the adapter cannot make the call that the modes tell apart: {error}") from error
+            raise Unsupported(f"the adapter cannot make the call that the modes tell apart: {error}") from error
 
     return call
 

@@ -28,7 +28,7 @@ def instantiate_between(graph: Any) -> str:
     for name in ("instantiate", "replay"):
         try:
             getattr(graph, name)()
-        except RuntimeError as error:
+        except Exception as error:
             attempts.append(f"{name} between the phases: {in_words(error)}")
         else:
             return f"{name} between the phases"

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
-from conformance.markers import requirement
 
 #: Not round, so that a block of memory is never exactly filled.
 SIZE = 37
@@ -116,19 +114,22 @@ def fork(impl: Adapter) -> Callable[[], None]:
     return body
 
 
-def row_or_fork(join_id: str) -> pytest.MarkDecorator:
-    """Run a test on a row of operators and on a fork; the latter also decides the requirement `join_id`."""
-    mark = requirement(join_id)
-    return pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=mark)])
-
-
 class OperatorCount(TorchDispatchMode):
-    """A mode such as a program may enter: counts the operators that are called inside."""
+    """A mode such as a program may enter: counts the operators that are called inside.
+
+    Attributes:
+        names: of the operators, such as ``aten::add_``, in the order of the calls.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.operators = 0
+        self.names: list[str] = []
+
+    @property
+    def operators(self) -> int:
+        """How many were called."""
+        return len(self.names)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.operators += 1
+        self.names.append(func.name().partition(".")[0])
         return func(*args, **(kwargs or {}))

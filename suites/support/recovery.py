@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
 from suites.support.captures import open_capture
 from suites.support.programs import SIZE, Affine
 from suites.support.streams import side_stream
@@ -35,3 +35,16 @@ def expect_capture(impl: Adapter, graph: Any, promise: str, *, stream: Any = Non
     expect_no_raise(promise, capture)
     program.check(impl, graph, promise)
     return program
+
+
+def expect_no_pool_or_a_usable_one(impl: Adapter, graph: Any) -> None:
+    """Reject unless pool() of a graph that holds no capture is refused, or gives what another capture can use."""
+    promise = "pool() of a graph that holds no capture is refused, or gives a token that another capture can use"
+    try:
+        token = graph.pool()
+    except Exception as error:
+        expect(is_refusal(error), promise, f"{type(error).__name__}: {error}")
+        return
+    expect(token is not None, promise, "pool() returned None")
+    other, settings = impl.graph_for(pool=token)
+    expect_capture(impl, other, promise, **settings)

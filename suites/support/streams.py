@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.adapter import Adapter
+from conformance.checks import NotConforming, expect_raises
+from suites.support.outcomes import caught
 
 
 @contextlib.contextmanager
@@ -26,3 +28,22 @@ def stream_kept(impl: Adapter) -> Iterator[Any]:
     before = impl.current_stream()
     with impl.stream(before):
         yield before
+
+
+def begin_on_the_default_stream(impl: Adapter, graph: Any) -> BaseException | None:
+    """Begin a capture of `graph` with the default stream current; what refused it, or ``None``: then it is underway.
+
+    Rejects a device that lets it pass although its adapter says that a capture needs a side stream.
+    """
+    with impl.stream(impl.default_stream()):
+        if not impl.needs_side_stream:
+            return caught(lambda: impl.capture_begin(graph))
+        try:
+            refusal = expect_raises(
+                "capture_begin on the default stream is refused where a capture needs a side stream",
+                lambda: impl.capture_begin(graph),
+            )
+        except NotConforming:
+            impl.abort_capture(graph)
+            raise
+    return refusal.with_traceback(None)

@@ -93,4 +93,4 @@ def check_death(impl: Adapter, name: str) -> None:
     graph, _ = checked(impl, lambda: use.body(one, out, inputs))
     expect_alive(impl, graph, out, use.expected, f"used as {name}")
     inputs.clear()
-    expect_dead(impl, graph, out, f"used as {name}, then deleted")
+    expect_dead(graph, f"used as {name}, then deleted")

@@ -22,7 +22,7 @@ KILLED = (
     "ignores-keep-graph",
     "always-keeps",
     "instantiates-eagerly",
-    "lets-anyone-instantiate",
+    "instantiates-nothing-silently",
     "instantiates-once",
     "instantiates-at-every-replay",
     "instantiate-drops-the-template",
