@@ -61,7 +61,7 @@ def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     listed = re.findall(r"^    ([a-z-]+)(?:  | *$)", capsys.readouterr().out, re.MULTILINE)
-    assert listed == ["run", "report", "merge", "requirements", "implementations", "doctor", "self-check"]
+    assert listed == ["run", "report", "merge", "waivers", "requirements", "implementations", "doctor", "self-check"]
 
 
 def test_help_imports_no_torch() -> None:

@@ -23,7 +23,7 @@ from conformance.cli import main
 
 sys.exit(main(sys.argv[1:]))
 """
-TESTS = ["test_work_is_gone[executable-only]", "test_replay_is_refused[executable-only]"]
+TESTS = ["test_work_is_gone", "test_replay_is_refused[executable-only]"]
 
 
 def test_the_run_ends_as_shown(tmp_path: Path) -> None:
