@@ -22,7 +22,7 @@ from conformance.records.result import TestResult
 from conformance.records.resume import refuse_another_run
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Verdict
-from conformance.requirements.profiles import profile_of
+from conformance.requirements.profiles import CORE, profile_of
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
@@ -59,6 +59,7 @@ class Run:
         self.planned: Mapping[str, tuple[str, ...]] = {}
         self.results: dict[str, BriefResult] = {}
         self._failures: dict[str, TestResult] = {}
+        self._target = Target()
         self._start = time.monotonic()
         self._earlier_s = 0.0
         self._resume_at: int | None = None
@@ -82,6 +83,7 @@ class Run:
         *,
         not_applicable: Iterable[str] = (),
         narrowed: bool = False,
+        waivers: Iterable[Mapping[str, str]] = (),
     ) -> None:
         """Write the header, or make sure that the one that is there says the same.
 
@@ -91,11 +93,13 @@ class Run:
             started_at: UTC, ISO 8601.
             not_applicable: the tests of other dialects or later revisions.
             narrowed: whether the operator asked for a part of the suites only.
+            waivers: as in the header.
 
         Raises:
             RecordError: the record to resume is of another run, or the run is to show what nothing is documented of.
         """
-        self._refuse_undocumented(Target.of(options))
+        self._target = Target.of(options)
+        self._refuse_undocumented()
         # Names that come back with results are new strings each: one of each is enough.
         self.planned = {sys.intern(test): ids for test, ids in planned.items()}
         header = Header(
@@ -112,6 +116,7 @@ class Run:
             kit_version=__version__,
             suite_digest=suite_digest(),
             started_at=started_at,
+            waivers=tuple(waivers),
         )
         if self.writer is None:
             return
@@ -121,15 +126,13 @@ class Run:
         else:
             self.writer.header(header)
 
-    def _refuse_undocumented(self, target: Target) -> None:
+    def _refuse_undocumented(self) -> None:
         subject = self.subject
-        held = [
-            entry
-            for entry in self.registry.requirements.values()
-            if entry.scored and entry.holds_for(subject.dialect, subject.revision)
-        ]
-        for name in target.profiles if held else ():
-            if all(profile_of(entry) != name for entry in held):
+        for name in self._target.profiles:
+            if name != CORE and not any(
+                profile_of(entry) == name and entry.scored and entry.holds_for(subject.dialect, subject.revision)
+                for entry in self.registry.requirements.values()
+            ):
                 raise RecordError(
                     f"--profile={name}: the documents of {subject.dialect} {subject.revision}, which {subject.name} is "
                     "held to, say nothing of it"
@@ -172,8 +175,8 @@ class Run:
 
     # -- the result ---------------------------------------------------------------------------------------------------
 
-    def assess(self, target: Target, *, narrowed: bool, stopped: str | None) -> Assessment:
-        """The run, judged from what has happened so far, against what it was to show."""
+    def assess(self, *, narrowed: bool, stopped: str | None) -> Assessment:
+        """The run, judged from what has happened so far."""
         return assess(
             self.registry.requirements.values(),
             self.results.values(),
@@ -181,12 +184,14 @@ class Run:
             dialect=self.subject.dialect,
             revision=self.subject.revision,
             capabilities=self.subject.capabilities,
-            target=target,
+            target=self._target,
             narrowed=narrowed,
             stopped=stopped is not None,
         )
 
-    def end(self, assessment: Assessment, status: int, stopped: str | None) -> None:
+    def end(
+        self, assessment: Assessment, status: int, stopped: str | None, waiver_problems: Iterable[str] = ()
+    ) -> None:
         """Write the footer, and close the record."""
         if self.writer is None:
             return
@@ -200,6 +205,7 @@ class Run:
                 exit_status=int(status),
                 duration_s=round(self._earlier_s + time.monotonic() - self._start, 3),
                 stopped=stopped,
+                waiver_problems=tuple(waiver_problems),
             )
         )
         self.writer.close()

@@ -31,6 +31,7 @@ class Requirement:
         statements: the ids of the documents' statements that it decides.
         advised: the dialects for which a ``must`` is a ``should``, because no document of theirs says so.
         composite: whether it asks again what others ask, of long programs: judged, and counted apart.
+        probes: the optional feature whose declaration it looks into, or ``None``.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Requirement:
     statements: tuple[str, ...] = ()
     advised: tuple[Dialect, ...] = ()
     composite: bool = False
+    probes: str | None = None
 
     @property
     def headline(self) -> str:
@@ -68,10 +70,10 @@ class Requirement:
 
     def holds_for(self, dialect: str, revision: str) -> bool:
         """Whether the documents of `revision` ask this of a class of that `dialect`."""
-        claimed = Revision(revision)
-        if dialect not in self.dialects or claimed < Revision(self.since):
+        # A run that could not start has no dialect, and no revision that could be read.
+        if dialect not in self.dialects or Revision(revision) < Revision(self.since):
             return False
-        return self.until is None or claimed < Revision(self.until)
+        return self.until is None or Revision(revision) < Revision(self.until)
 
     def level_for(self, dialect: str) -> Level:
         """What it is to a class of that `dialect`: what no document of the dialect says is advice to it."""

@@ -53,6 +53,7 @@ class Options:
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
         examples: how many times as many examples as usual there are when they are new.
         reproducers: the folder for scripts that show failures without the kit.
+        waivers: the file of known failures that are accepted.
         target: what the run is to show.
     """
 
@@ -69,6 +70,7 @@ class Options:
     explore: int | None = None
     examples: float = EXPLORING
     reproducers: str | None = None
+    waivers: str | None = None
     target: Target = field(default_factory=Target)
 
     def deciding(self) -> dict[str, Any]:
@@ -178,6 +180,9 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         "--reproducers", metavar="FOLDER", help="write a script for each failure there that shows it without the kit"
     )
     group.addoption(
+        "--waivers", metavar="FILE", help="accept the known failures that this TOML file lists, until they expire"
+    )
+    group.addoption(
         "--start-timeout",
         type=float,
         default=START_TIMEOUT_S,
@@ -213,6 +218,7 @@ def read(config: pytest.Config) -> Options | None:
         explore=_seed(config),
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
+        waivers=config.getoption("waivers"),
         target=Target(_profiles(config.getoption("profile")), strict=bool(config.getoption("strict"))),
     )
 

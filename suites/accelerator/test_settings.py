@@ -19,6 +19,7 @@ from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine, Counter
 from suites.support.recovery import expect_capture
 from suites.support.streams import side_stream
+from suites.support.tokens import equal
 
 
 @requirement("accelerator.constructor-begins-nothing")
@@ -148,7 +149,7 @@ def test_attributes(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     observe("a capture afterwards", in_words(outcome))
     if outcome is None:
         capture_into(impl, graph, Affine(impl).body)
-        observe("pool() is the one that was set", bool(graph.pool() == holder.pool()))
+        observe("pool() is the one that was set", equal(graph.pool(), holder.pool()))
 
 
 @requirement("accelerator.several-blocks")

@@ -75,7 +75,7 @@ def _play(script: DrawnScript, spoilers: tuple[str, ...]) -> None:
             "        extra.fill_(7).add_(1)",
             "    impl.synchronize()",
             f"expect_equal(impl, extra, 8, {FREE!r})",
-            "outcome.graph.reset()",
+            "outcome.graph.reset()" if script.impl.has_reset else "del outcome",
             "impl.empty_cache()",
             "with impl.stream(side):",
             f"    eager.append(impl.full(37, {turn + 50}.0))",
@@ -122,7 +122,7 @@ def _modes(script: DrawnScript, callers: tuple[str, ...]) -> None:
         if mode == "global" or (mode == "thread_local" and caller == "own"):
             promise = f"under {mode!r} an unsafe call of the {caller} thread raises"
             script.do(f"expect(is_refusal(outcome.refusal), {promise!r}, str(outcome))")
-            script.do("outcome.graph.reset()")
+            script.do("outcome.graph.reset()" if script.impl.has_reset else "del outcome")
             continue
         promise = f"under {mode!r} such a call of the {caller} thread works and leaves the capture whole"
         script.do(

@@ -143,7 +143,7 @@ def test_report_says_where_it_is_and_the_verdict(
     assert page.read_text(encoding="utf-8") == "1 records"
     assert capsys.readouterr().out.splitlines() == [
         f"record:  {record}",
-        "verdict: FAIL: fake as cuda 2.13: 0 of 1 scored requirements met",
+        "verdict: DOES NOT CONFORM: fake as cuda 2.13: 0 of 1 musts met, 1 not met; 0 of 0 pieces of advice followed",
         f"report:  {page}",
     ]
 

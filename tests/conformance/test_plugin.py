@@ -482,9 +482,9 @@ def test_the_summary_counts_then_names_failures_by_requirement(kit: Kit) -> None
     result.stdout.fnmatch_lines(
         [
             "*conformance of fake*",
-            "pass * 1 * 1",
-            "not_run * 0 * 1",
-            "fail * 4 * 2",
+            "pass * 1 * 1 * 0 *",
+            "not_run * 0 * 1 * 0 *",
+            "fail * 4 * 1 * 1 *",
             "requirement * level * verdict * tests * reason",
             "alpha.one * must * fail * 2 * the first is wrong",
             "alpha.two * should * fail * 1 * the second is wrong",
