@@ -15,6 +15,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect_equal
 from conformance.property_tests import Examples, examples
 from conformance.reproducing.script import Script
+from suites.support.needs import without_reset
 
 T = TypeVar("T")
 
@@ -45,7 +46,11 @@ class DrawnScript(Script):
 
 
 def hold(impl: Adapter, count: int, play: Callable[[DrawnScript], None]) -> None:
-    """Reject unless `count` programs that `play` draws and runs end well."""
+    """Reject unless `count` programs that `play` draws and runs end well.
+
+    Raises:
+        Unsupported: one of them resets a graph, of a class whose page lists no reset().
+    """
     sample = Examples()
 
     @examples(count)
@@ -54,7 +59,7 @@ def hold(impl: Adapter, count: int, play: Callable[[DrawnScript], None]) -> None
         sample.begin()
         script = DrawnScript(impl, data)
         try:
-            with sample.judged(script):
+            with sample.judged(script), without_reset(impl):
                 play(script)
         finally:
             script.close()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from conformance.adapter import Adapter
 from conformance.errors import Unsupported
 
@@ -14,3 +17,18 @@ def needs(impl: Adapter, capability: str) -> None:
     """
     if not impl.owes(capability):
         raise Unsupported(f"the test needs {capability}, which the implementation does not owe")
+
+
+@contextlib.contextmanager
+def without_reset(impl: Adapter) -> Iterator[None]:
+    """Let what resets a graph be no failure of a class whose page lists no reset().
+
+    Raises:
+        Unsupported: the class has no reset(), and was asked for it.
+    """
+    try:
+        yield
+    except AttributeError as error:
+        if error.name == "reset" and not impl.has_reset:
+            raise Unsupported("the class has no reset(), which its page does not list") from error
+        raise
