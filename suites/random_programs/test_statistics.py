@@ -48,9 +48,8 @@ def _play(script: DrawnScript) -> None:
         f"    expect(now >= allocated + {living}, {COUNTED!r}, f'{{now}} bytes after {{allocated}}')",
     ]
     for number in script.order(names):
-        lines += script.one_of(
-            (f"    graph_{number}.reset()",), (f"    del out_{number}", f"    graph_{number}.reset()"), ()
-        )
+        end = f"    graph_{number}.reset()" if script.impl.has_reset else f"    del graph_{number}"
+        lines += script.one_of((end,), (f"    del out_{number}", end), ())
     script.do(*lines)
     script.do(
         "once(0)",
