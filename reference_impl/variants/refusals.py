@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
@@ -95,7 +96,9 @@ def messages_in_chinese() -> AbstractContextManager[Any]:
                 try:
                     return original(*arguments, **named)
                 except Exception as error:
-                    error.args = (text,)
+                    # What a sentence counts first, its translation counts as well.
+                    first = re.search(r"\d+", str(error))
+                    error.args = (text.format("" if first is None else first[0]),)
                     raise
 
             return refuse
@@ -121,7 +124,12 @@ def messages_in_chinese() -> AbstractContextManager[Any]:
         replaced(errors.DeviceError, "__init__", device_error),
         replaced(GraphCore, "_capture_mode", translated("capture_begin()：未知的捕获错误模式，请使用文档列出的模式。")),
         replaced(core, "as_pool_id", translated("capture_begin()：参数pool不是内存池标识，请传入有效的标识。")),
-        *(replaced(owner, name, translated("操作被拒绝：请检查捕获状态与输入张量。")) for owner, name in _REFUSING),
+        replaced(LivenessTracker, "check", translated("replay()：{}个输入张量已被释放，请重新捕获。")),
+        *(
+            replaced(owner, name, translated("操作被拒绝：请检查捕获状态与参数。"))
+            for owner, name in _REFUSING
+            if owner is not LivenessTracker
+        ),
     )
 
 

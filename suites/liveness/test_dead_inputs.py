@@ -169,7 +169,8 @@ def test_the_error_says_how_many_or_which(impl: Adapter) -> None:
     inputs.clear()
     message = str(expect_raises(DEAD, graph.replay)).lower()
     # A listing may stop after a few inputs, so naming one of them is enough.
-    by_number = re.search(r"(?<![\w.])3(?!\w|\.\d)|\bthree\b", message)
+    # A numeral may stand between letters of a script that writes no blanks.
+    by_number = re.search(r"(?<![\w.])3(?!\w|\.\d)|\bthree\b", message, re.ASCII)
     by_address = any(f"{address:x}" in message or str(address) in message for address in addresses)
     by_size = any(re.search(rf"(?<!\d){size}(?!\d)", message) for size in (37, 15, 111))
     expect(
