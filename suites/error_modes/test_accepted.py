@@ -58,11 +58,6 @@ def test_accelerator_other_mode(impl: Adapter, mode: str, observe: Any) -> None:
         observe(mode, f"warned: {caught_warnings[0].message}" if caught_warnings else "accepted")
 
 
-def new_graph_in(impl: Adapter, mode: Any) -> tuple[Any, dict[str, Any]]:
-    """A graph to capture in `mode`, and what capture_begin is to be given for it: one dialect has it constructed."""
-    return (impl.new_graph(mode=mode), {}) if impl.dialect == "accelerator" else (impl.new_graph(), {"mode": mode})
-
-
 def expect_not_taken(impl: Adapter, mode: Any, capture: Callable[[], Any]) -> None:
     """Reject unless `capture` in `mode` is refused, or an accelerator's backend warns of what it makes of the mode."""
     with warnings.catch_warnings(record=True) as caught_warnings:
@@ -77,7 +72,7 @@ def expect_not_taken(impl: Adapter, mode: Any, capture: Callable[[], Any]) -> No
 def capture_in(impl: Adapter, mode: Any) -> None:
     """A capture in `mode` between the two calls."""
     tensor = impl.full(5, 1.0)
-    graph, settings = new_graph_in(impl, mode)
+    graph, settings = impl.graph_for(mode=mode)
     with open_capture(impl, graph, **settings):
         tensor.add_(1)
         graph.capture_end()
@@ -96,7 +91,7 @@ def test_unknown_refused_by_context(impl: Adapter) -> None:
     tensor = impl.full(5, 1.0)
 
     def capture() -> None:
-        graph, settings = new_graph_in(impl, "bogus")
+        graph, settings = impl.graph_for(mode="bogus")
         with impl.capture(graph, **settings):
             tensor.add_(1)
 
@@ -118,7 +113,7 @@ def test_unknown_leaves_stream(impl: Adapter) -> None:
     graphs: list[Any] = []
 
     def begin() -> None:
-        graph, settings = new_graph_in(impl, "bogus")
+        graph, settings = impl.graph_for(mode="bogus")
         graphs.append(graph)
         impl.capture_begin(graph, **settings)
 

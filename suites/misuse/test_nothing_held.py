@@ -108,7 +108,8 @@ def test_pool(impl: Adapter, state: State) -> None:
     expect(equal(graph.pool(), token) is not False, promise, "after the capture pool gives another")
     promise = "a token that pool gives without a capture can be given to another capture"
     expect(token is not None, promise, "pool returned None")
-    expect_capture(impl, impl.new_graph(), promise, pool=token)
+    other, settings = impl.graph_for(pool=token)
+    expect_capture(impl, other, promise, **settings)
 
 
 @requirement("misuse.raw-template-needs-live-template")
