@@ -193,6 +193,24 @@ class Adapter:
         """Whether a capture (valid or invalidated) is underway on the current stream."""
         raise NotImplementedError
 
+    def reset(self, graph: Any) -> None:
+        """Delete what `graph` holds.
+
+        Raises:
+            Unsupported: its class has no such method, and its page lists none.
+        """
+        self.need_reset()
+        graph.reset()
+
+    def need_reset(self) -> None:
+        """Go no further with a class without ``reset()``.
+
+        Raises:
+            Unsupported: it is one.
+        """
+        if not self.has_reset:
+            raise Unsupported("the class has no reset(), and its page lists none")
+
     def raw_graph(self, graph: Any) -> int:
         """The template's handle, through the method that the dialect documents."""
         return int(getattr(graph, "raw_xpu_graph" if self.dialect == "xpu" else "raw_cuda_graph")())
@@ -452,8 +470,9 @@ class ModuleAdapter(Adapter):
     def new_stream(self) -> Stream:
         """A stream that nothing else uses: backends take streams from a small pool in turn, even ones still in use."""
         stream = self._stream_besides_earlier()
-        if stream is None:
-            gc.collect()  # cycles may be all that keeps the others
+        # Cycles may be all that keeps the others; but what is collected inside a capture may disturb it.
+        if stream is None and not self.is_current_stream_capturing():
+            gc.collect()
             stream = self._stream_besides_earlier()
         if stream is None:
             # What an earlier test left behind is no reason to go without.
@@ -466,11 +485,11 @@ class ModuleAdapter(Adapter):
     def _stream_besides_earlier(self) -> Stream | None:
         self._streams = _referenced_elsewhere(self._streams)
         self._earlier_streams = _referenced_elsewhere(self._earlier_streams)
-        # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
-        kept_by_class = getattr(getattr(self.module, "graph", None), "default_capture_stream", None)
-        return self._stream_besides([*self._streams, *self._earlier_streams, kept_by_class])
+        return self._stream_besides([*self._streams, *self._earlier_streams])
 
-    def _stream_besides(self, streams_in_use: Sequence[Any]) -> Stream | None:
+    def _stream_besides(self, streams: Sequence[Any]) -> Stream | None:
+        # The stream of a capture that names none; torch keeps it there, and so do backends that copied its class.
+        streams_in_use = [*streams, getattr(getattr(self.module, "graph", None), "default_capture_stream", None)]
         for _ in range(_STREAMS_IN_A_POOL + 1):
             stream: Stream = self.module.Stream()
             if stream not in streams_in_use:

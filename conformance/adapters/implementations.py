@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from conformance.adapter import Adapter
 
 #: Without these no suite can say anything about a class.
-GRAPH_METHODS = ("capture_begin", "capture_end", "replay", "reset")
+GRAPH_METHODS = ("capture_begin", "capture_end", "replay")
+#: What suites cannot do without where the page of the class lists it; those of XPUGraph and of the accelerator's Graph
+#: list no reset.
+LISTED_METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType({"cuda": ("reset",), "xpu": (), "accelerator": ()})
 
 # The name becomes a part of pytest's node ids, which keep these characters as they are.
 _NAME = re.compile(r"(?![ ])[ -Z\\^-~]+(?<![ ])")
@@ -192,7 +195,8 @@ def _check_graph_class(spec: str, adapter: Adapter) -> None:
     cls = adapter.graph_class
     if not isinstance(cls, type):
         raise ImplementationError(f"--impl={spec}: the adapter's graph_class is {cls!r}, which is no class")
-    missing = [method for method in GRAPH_METHODS if not callable(getattr(cls, method, None))]
+    methods = (*GRAPH_METHODS, *LISTED_METHODS[adapter.dialect])
+    missing = [method for method in methods if not callable(getattr(cls, method, None))]
     if missing:
         raise ImplementationError(f"--impl={spec}: graph class {cls.__qualname__} has no {', '.join(missing)}")
     try:

@@ -57,6 +57,7 @@ def _values(adapter: Adapter) -> dict[str, str]:
         "capabilities": repr(dict(adapter.capabilities)),
         "needs_side_stream": repr(adapter.needs_side_stream),
         "graph_class": "Graph",
+        "has_reset": repr(adapter.has_reset),
         "module": "backend",
         "runtime": _runtime(adapter.runtime),
         "device": device,

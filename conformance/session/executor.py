@@ -197,7 +197,7 @@ class Executor:
         """Judge each phase, and send the result with the last one."""
         case, progress = self.cases.get(item.nodeid), item.stash.get(_PROGRESS, None)
         if case is not None and progress is not None and call.excinfo is not None and progress.absent is None:
-            progress.absent = lacking(call.excinfo.value)
+            progress.absent = lacking(call.excinfo.value, self.adapters[case.implementation])
             if progress.absent is not None:
                 call.excinfo = _skipped(progress.absent)
         report = yield

@@ -56,9 +56,20 @@ def judge(
     return failure
 
 
-def lacking(error: BaseException) -> str | None:
-    """What the device or the adapter lacks, when that is why a test ended; ``None`` when something else is."""
-    return next((str(cause) for cause in _chain(error) if isinstance(cause, Unsupported)), None)
+def lacking(error: BaseException, adapter: Adapter) -> str | None:
+    """What the device, the adapter or the class lacks, when that is why a test ended; ``None`` when something else is.
+
+    What is missed while a rejection is on its way takes nothing from the rejection.
+    """
+    causes = list(_chain(error))
+    place = next((place for place, cause in enumerate(causes) if isinstance(cause, Unsupported)), None)
+    if place is not None and not any(hasattr(cause, "promise") for cause in causes[place:]):
+        return str(causes[place])
+    first = causes[-1]
+    if isinstance(first, AttributeError) and first.name == "reset" and not adapter.has_reset:
+        # An adapter for a class whose page lists reset() is refused without it.
+        return f"{adapter.graph_class.__qualname__} has no reset(), and its page lists none"
+    return None
 
 
 def after_teardown(result: TestResult, teardown_result: TestResult) -> TestResult:

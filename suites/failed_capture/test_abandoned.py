@@ -22,6 +22,7 @@ Abandon = Callable[[Adapter, Callable[[], Any]], Any]
 
 def by_reset(impl: Adapter, body: Callable[[], Any]) -> Any:
     """Reset in the middle.  An implementation may refuse: the capture is then intact, and is ended."""
+    impl.need_reset()
     graph = impl.new_graph()
     impl.capture_begin(graph)
     body()
@@ -100,6 +101,7 @@ def test_next_capture(impl: Adapter, abandon: Abandon) -> None:
 @requirement("failed-capture.abandoned-all-usable")
 def test_recapture_after_reset(impl: Adapter) -> None:
     """The graph that was reset in the middle of a capture captures again itself."""
+    impl.need_reset()
     graph, stream = impl.new_graph(), impl.new_stream()
 
     def abandon(impl: Adapter, body: Callable[[], Any]) -> Any:

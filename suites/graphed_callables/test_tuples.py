@@ -50,9 +50,10 @@ def test_chain(impl: Adapter) -> None:
         return (x * 2.0).relu() * x
 
     samples = tuple((leaf(impl, ramp(SIZE, start)),) for start in (0, 1, 2))
-    first, module, last = impl.make_graphed_callables((square, Scale().to(impl.device), rectify), samples)
+    scale = Scale().to(impl.device)
+    first, module, last = impl.make_graphed_callables((square, scale, rectify), samples)
     for start in (1, -30, 12, 1):
-        module.zero_grad(set_to_none=True)
+        scale.zero_grad(set_to_none=True)
         x = leaf(impl, ramp(SIZE, start) * 0.5)
         y = last(module(first(x)))
         now = (ramp(SIZE, start) * 0.5).requires_grad_()
@@ -62,7 +63,7 @@ def test_chain(impl: Adapter) -> None:
         expect_equal(impl, y, host_y, "callables in a chain give the results of their sources")
         y.sum().backward()
         gradients = torch.autograd.grad(host_y.sum(), (now, weight, bias))
-        for tensor, expected in zip((x, module.weight, module.bias), gradients, strict=True):
+        for tensor, expected in zip((x, scale.weight, scale.bias), gradients, strict=True):
             promise = "callables in a chain give the gradients of their sources"
             expect_equal(impl, gradient_of(tensor, promise), expected, promise)
 

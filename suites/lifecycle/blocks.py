@@ -131,7 +131,7 @@ def block_that_fails(impl: Adapter, graph: Any, tensor: torch.Tensor, number: in
         promise = "the body's exception is raised, or stands in the context of what is raised"
         expect(raised in related(error), promise, in_words(error))
     raised.__traceback__ = raised.__context__ = None
-    graph.reset()
+    impl.reset(graph)
     with impl.capture(graph):
         tensor.add_(number)
     replay(impl, graph)
@@ -149,7 +149,7 @@ def block_with_a_loose_fork(impl: Adapter, graph: Any, tensor: torch.Tensor, for
 
     with stream_kept(impl):
         expect_raises("a block whose capture cannot be ended raises", block)
-    graph.reset()
+    impl.reset(graph)
 
 
 class FailedBlocks(Scenarios):

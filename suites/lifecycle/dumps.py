@@ -61,7 +61,7 @@ def debug_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, 
         replay(impl, graph)
         dump(impl, graph, Path(folder) / "graph.dot", "a graph in debug mode can be dumped")
     replay(impl, graph)
-    graph.reset()
+    impl.reset(graph)
 
 
 def unwritable_path(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int) -> None:
@@ -73,7 +73,7 @@ def unwritable_path(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int
         missing = Path(folder) / "missing" / "graph.dot"
         expect_raises("a path that cannot be written is reported", lambda: _quiet_dump(impl, graph, missing))
     replay(impl, graph)
-    graph.reset()
+    impl.reset(graph)
 
 
 class Dumps(Scenarios):

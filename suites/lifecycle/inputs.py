@@ -46,13 +46,13 @@ def inputs_of_two_graphs(impl: Adapter, first: Any, second: Any) -> None:
     others.append(others.pop()[0])
     others[0].fill_(8.0)
     expect_alive(impl, second, outs[1], 9.0, "a view keeps the storage, and the dead input is another graph's")
-    first.reset()
+    impl.reset(first)
     capture_into(impl, first, lambda: outs[0].copy_(inputs[2] * 2), liveness=True)
     expect_alive(impl, first, outs[0], 8.0, "the dead input was one of a capture before reset()")
     others.clear()
     expect_dead(second, "the last view of the input was deleted")
-    first.reset()
-    second.reset()
+    impl.reset(first)
+    impl.reset(second)
 
 
 def input_by_use(impl: Adapter, use: str) -> None:

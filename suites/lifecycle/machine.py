@@ -381,7 +381,13 @@ class Machine(RuleBasedStateMachine):
         """Delete what a graph holds, if anything."""
         graph = self.graphs[pick % len(self.graphs)]
         for _ in range(times):
+            self._reset(graph)
+
+    def _reset(self, graph: Graph) -> None:
+        if self.impl.has_reset:
             self.call(f"{graph.name}.reset()", "reset() works whatever the graph holds")
+        else:
+            self._make(graph, None)
         graph.emptied()
 
     @precondition(lambda self: self.idle and self.graphs)

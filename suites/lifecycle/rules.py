@@ -298,4 +298,4 @@ class Failures(Machine):
         graph.emptied()
         promise = "replay of a graph whose capture failed is refused"
         self.refused(f"{graph.name}.replay()", promise)
-        self.call(f"{graph.name}.reset()", "a graph whose capture failed can be reset")
+        self._reset(graph)

@@ -129,8 +129,7 @@ class Scenarios(Machine):
 
     def reset_it(self, graph: Graph) -> None:
         """Reset `graph`."""
-        self.call(f"{graph.name}.reset()", "reset() works whatever the graph holds")
-        graph.emptied()
+        self._reset(graph)
 
     def known(self, cell: Name) -> list[list[int]]:
         """What `cell` holds, in rows; it becomes known if it is not."""

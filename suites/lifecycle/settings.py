@@ -26,7 +26,7 @@ def pool_lasts(impl: Adapter, tensor: torch.Tensor, number: int, pool: Any) -> N
         capture_between(impl, captured, lambda: tensor.add_(number))
     for _ in range(2):
         replay(impl, graph)
-        graph.reset()
+        impl.reset(graph)
         capture_between(impl, graph, lambda: tensor.add_(number))
     replay(impl, graph)
 
@@ -69,7 +69,7 @@ def capture_where_it_begins(impl: Adapter, tensor: torch.Tensor, number: int, fi
             capturing = impl.is_current_stream_capturing()
         expect(not capturing, "no other stream is captured", "the other one is")
         replay(impl, graph, 2)
-        graph.reset()
+        impl.reset(graph)
 
 
 def block_that_raises(impl: Adapter, tensor: torch.Tensor, number: int, stream: Any) -> None:
@@ -90,7 +90,7 @@ def block_that_raises(impl: Adapter, tensor: torch.Tensor, number: int, stream: 
         if capturing:
             impl.abort_capture(graph)
     expect(not capturing, "when a block is left, its capture is over", "its stream captures")
-    graph.reset()
+    impl.reset(graph)
     with side_stream(impl, stream), graph:
         tensor.add_(number)
     replay(impl, graph)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -71,8 +72,12 @@ def test_memory_of_a_shared_pool_returns(impl: Adapter, order: tuple[int, ...]) 
     source = impl.full(SIZE, 1.0)
 
     def work() -> None:
-        pool = impl.graph_pool_handle()
-        graphs = [capture_chain(impl, source, steps, pool=pool)[0] for steps in (4, 2, 6)]
+        # Where only graphs have tokens, a handle would be one of a graph that stays.
+        pool = None if impl.dialect == "accelerator" else impl.graph_pool_handle()
+        graphs: list[Any] = []
+        for steps in (4, 2, 6):
+            graphs.append(capture_chain(impl, source, steps, pool=pool)[0])
+            pool = graphs[0].pool() if pool is None else pool
         for graph in graphs:
             replay(impl, graph)
         for place in order:

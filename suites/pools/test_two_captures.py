@@ -67,7 +67,7 @@ def attempt(impl: Adapter, source: torch.Tensor, pool: Any) -> Attempt:
 
 
 def discard(*graphs: Any) -> None:
-    """Reset graphs that an attempt may have left in any state."""
+    """Reset graphs that an attempt may have left in any state, where there is a reset()."""
     for graph in graphs:
         with contextlib.suppress(Exception):
             graph.reset()

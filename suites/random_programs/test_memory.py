@@ -176,7 +176,9 @@ class _Scene:
 
     def end(self, graph: _Graph) -> None:
         """Reset or delete a graph; what it returned stays."""
-        self.script.do(self.script.one_of(f"graph_{graph.name}.reset()", f"del graph_{graph.name}"))
+        resets = [f"graph_{graph.name}.reset()"] if self.script.impl.has_reset else []
+        endings = [*resets, f"del graph_{graph.name}"]
+        self.script.do(self.script.one_of(*endings))
         graph.alive = False
         if self.script.one_of(True, False):
             self.script.do("impl.synchronize()", "impl.empty_cache()")

@@ -89,4 +89,4 @@ def _replay(script: DrawnScript, name: str, place: int, how: str) -> None:
         return
     script.do(f"with impl.stream(places[{place}]):", f"    {name}.replay()")
     if "then" in how:
-        script.do(f"{name}.reset()" if "reset" in how else f"del {name}")
+        script.do(f"{name}.reset()" if "reset" in how and script.impl.has_reset else f"del {name}")

@@ -34,12 +34,13 @@ def expect_no_handle(promise: str, read: Callable[[], Any]) -> None:
 
 
 def runtime_of(impl: Adapter) -> Any:
-    """The runtime module for raw handles; reject an implementation that brings none."""
-    expect(
-        impl.runtime is not None,
-        "raw handles are for use with the functions of the runtime",
-        "the adapter names no runtime module (and does not declare template_editing absent)",
-    )
+    """The runtime module for raw handles.
+
+    Raises:
+        Unsupported: the adapter names none.
+    """
+    if impl.runtime is None:
+        raise Unsupported("the adapter names no runtime module whose functions take raw handles (Adapter.runtime)")
     return impl.runtime
 
 

@@ -52,7 +52,9 @@ def growth(impl: Adapter, cycle: Callable[[], Any], count: Callable[[], int]) ->
         impl.capture_begin(graph)
         use_large_memory(impl)
         graph.capture_end()
-    graph.reset()
+    if impl.has_reset:
+        graph.reset()
+    del graph
     settle(impl, thorough=True)
     before = count()
     for _ in range(3):

@@ -46,4 +46,5 @@ def expect_no_pool_or_a_usable_one(impl: Adapter, graph: Any) -> None:
         expect(is_refusal(error), promise, f"{type(error).__name__}: {error}")
         return
     expect(token is not None, promise, "pool() returned None")
-    expect_capture(impl, impl.new_graph(), promise, pool=token)
+    other, settings = impl.graph_for(pool=token)
+    expect_capture(impl, other, promise, **settings)

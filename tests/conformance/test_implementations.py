@@ -17,7 +17,7 @@ from conformance import start  # noqa: F401 - before pytester takes stock of mod
 from conformance.adapter import ModuleAdapter
 from conformance.adapters import reference, torch_cuda
 from conformance.adapters.implementations import KNOWN, resolve, resolve_all
-from conformance.errors import ImplementationError, UsageError
+from conformance.errors import ImplementationError, Unsupported, UsageError
 from tests.conformance.conftest import IMPLEMENTATION, Kit
 
 pytest_plugins = ["pytester"]
@@ -176,7 +176,8 @@ def test_a_new_stream_is_none_that_is_in_use() -> None:
     class Stream:
         number: int = dataclasses.field(default_factory=lambda: next(turns))
 
-    module = types.SimpleNamespace(Stream=Stream, graph=types.SimpleNamespace(default_capture_stream=None))
+    graph = types.SimpleNamespace(default_capture_stream=None)
+    module = types.SimpleNamespace(Stream=Stream, graph=graph, is_current_stream_capturing=lambda: False)
     adapter = ModuleAdapter("vendor", module, object, device="cpu", revision="2.14")
     streams = [adapter.new_stream(), adapter.new_stream()]
     module.graph.default_capture_stream = Stream()
@@ -185,7 +186,27 @@ def test_a_new_stream_is_none_that_is_in_use() -> None:
     del streams[1]
     streams.append(adapter.new_stream())
     assert streams[-1].number == 1
-    assert adapter.new_stream() in streams, "more streams than there are"
+    with pytest.raises(Unsupported, match="besides the 4 that the test uses"):
+        adapter.new_stream()
+
+
+def test_what_an_earlier_test_left_does_not_run_out_of_streams() -> None:
+    turns = itertools.cycle(range(3))
+
+    @dataclasses.dataclass
+    class Stream:
+        number: int = dataclasses.field(default_factory=lambda: next(turns))
+
+    module = types.SimpleNamespace(Stream=Stream, synchronize=lambda: None, is_current_stream_capturing=lambda: False)
+    adapter = ModuleAdapter("vendor", module, object, device="cpu", revision="2.14")
+    left = [adapter.new_stream(), adapter.new_stream()]
+    adapter.recover()
+    own = [adapter.new_stream()]
+    assert own[0] not in left, "while there are others"
+    own += [adapter.new_stream(), adapter.new_stream()]
+    assert sorted(stream.number for stream in own) == [0, 1, 2]
+    with pytest.raises(Unsupported):
+        adapter.new_stream()
 
 
 def test_a_subclass_of_a_known_graph_class_needs_no_adapter(

@@ -81,12 +81,13 @@ def test_new_streams_are_none_that_are_in_use() -> None:
 @pytest.mark.parametrize("dialect", ["cuda", "xpu", "accelerator"])
 def test_settings_go_where_the_dialect_has_them(dialect: Dialect) -> None:
     program = (
-        "def main(impl):\n    graph = impl.new_graph(True)\n    impl.capture_begin(graph, pool=7)\n    return graph"
+        "def main(impl):\n    graph, settings = impl.graph_for(True, pool=7)\n"
+        "    impl.capture_begin(graph, **settings)\n    return graph"
     )
     text, names = script(adapter(dialect), program)
     own, other = adapter(dialect), names["main"](names["impl"])
-    graph = own.new_graph(True)
-    own.capture_begin(graph, pool=7)
+    graph, settings = own.graph_for(True, pool=7)
+    own.capture_begin(graph, **settings)
     assert other.calls == graph.calls
     assert vars(other) == vars(graph)
     assert "dialect" not in text.replace("in this dialect", "")
