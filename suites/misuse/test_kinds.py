@@ -138,9 +138,8 @@ def test_unknown_mode(impl: Adapter) -> None:
     require(impl, "capture_modes")
 
     def capture() -> None:
-        accelerator = impl.dialect == "accelerator"
-        graph = impl.new_graph(mode="bogus") if accelerator else impl.new_graph()
-        capture_between(impl, graph, Affine(impl).body, **({} if accelerator else {"mode": "bogus"}))
+        graph, settings = impl.graph_for(mode="bogus")
+        capture_between(impl, graph, Affine(impl).body, **settings)
 
     with stream_kept(impl), warnings.catch_warnings():
         warnings.simplefilter("ignore")
