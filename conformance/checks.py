@@ -26,7 +26,7 @@ __all__ = [
 
 
 #: What a call that a program gets wrong raises by accident: no document and no engineer calls that a refusal.
-_ACCIDENTS = (AttributeError, NameError)
+_ACCIDENTS = (AttributeError, NameError, UnicodeError)
 
 
 class Reader(Protocol):

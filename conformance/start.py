@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.adapters.implementations import check_name, is_software
@@ -11,6 +12,9 @@ from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
 from conformance.session.recorder import Recorder
+from conformance.waivers.clock import today
+from conformance.waivers.reading import read_waivers
+from conformance.waivers.session_waivers import SessionWaivers
 
 if TYPE_CHECKING:
     import pytest
@@ -26,7 +30,7 @@ def start(config: pytest.Config, options: Options) -> None:
 
     Raises:
         KitError: a requirement file is malformed.
-        UsageError: an implementation cannot be used, or a record cannot be written.
+        UsageError: an implementation cannot be used, a record cannot be written, or a waiver file is malformed.
     """
     for spec in options.implementations:
         check_name(spec)
@@ -34,9 +38,9 @@ def start(config: pytest.Config, options: Options) -> None:
     if hasattr(config, "workerinput"):
         _execute(config, options, {}, Selection())
     elif _is_isolated(config, options):
-        _supervise(config, options)
+        _supervise(config, options, _waivers(config, options))
     else:
-        _in_this_process(config, options)
+        _in_this_process(config, options, _waivers(config, options))
 
 
 def _is_isolated(config: pytest.Config, options: Options) -> bool:
@@ -48,13 +52,20 @@ def _is_isolated(config: pytest.Config, options: Options) -> bool:
     return distributed or not all(is_software(spec, options.device) for spec in options.implementations)
 
 
-def _in_this_process(config: pytest.Config, options: Options) -> None:
+def _waivers(config: pytest.Config, options: Options) -> SessionWaivers:
+    """Only where the user started the session: workers leave it to that process to accept what they report."""
+    registry = load_registry()
+    file = None if options.waivers is None else read_waivers(Path(options.waivers), registry, config.rootpath)
+    return SessionWaivers(file, today())
+
+
+def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWaivers) -> None:
     from conformance.records.subject import Subject
 
     cases: dict[str, Case] = {}
     selection = Selection()
     specs = _execute(config, options, cases, selection)
-    recorder = Recorder(config, options, load_registry(), cases, selection)
+    recorder = Recorder(config, options, load_registry(), cases, selection, waivers)
     recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
     config.pluginmanager.register(recorder, "conformance-recorder")
 
@@ -76,7 +87,7 @@ def _execute(
     return [(adapter, specs[name]) for name, adapter in adapters.items()]
 
 
-def _supervise(config: pytest.Config, options: Options) -> None:
+def _supervise(config: pytest.Config, options: Options, waivers: SessionWaivers) -> None:
     if not config.pluginmanager.has_plugin("xdist"):
         raise UsageError("worker processes need the plug-in pytest-xdist; without it, run with --no-isolate")
     if config.getoption("usepdb", False):
@@ -85,7 +96,7 @@ def _supervise(config: pytest.Config, options: Options) -> None:
 
     cases: dict[str, Case] = {}
     selection = Selection()
-    recorder = Recorder(config, options, load_registry(), cases, selection)
+    recorder = Recorder(config, options, load_registry(), cases, selection, waivers)
     config.pluginmanager.register(recorder, "conformance-recorder")
     controller = Controller(config, options, load_registry(), recorder, cases, selection)
     config.pluginmanager.register(controller, "conformance-controller")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.records.merge import merge
+from conformance.waivers.checking import problems_of_record
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -21,7 +22,10 @@ def add(commands: Commands) -> None:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    record = merge(options.records, options.output)
+    record = merge(options.records, options.output, problems_of_record)
+    assert record.footer is not None
     print(f"record:  {record.path}")
     print(f"verdict: {record.claim.line}")
-    return record.assessment.exit_status
+    for problem in record.footer.waiver_problems:
+        print(f"waiver:  {problem}")
+    return record.footer.exit_status

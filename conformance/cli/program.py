@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, merge, requirements, run, self_check
+from conformance.cli import doctor, listing, merge, requirements, run, self_check, waivers
 from conformance.errors import ConformanceError, ExitStatus, UsageError
 from conformance.paths import use_own
 
@@ -29,6 +29,7 @@ GROUP = "graph_conformance.commands"
 _FIRST: Mapping[str, Add] = {"run": run.add}
 _LAST: Mapping[str, Add] = {
     "merge": merge.add,
+    "waivers": waivers.add,
     "requirements": requirements.add,
     "implementations": listing.add,
     "doctor": doctor.add,

@@ -31,6 +31,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--device", help="for implementations with a choice: cpu, cuda or cuda:N")
     parser.add_argument("--revision", metavar="R", help="the PyTorch release to be held to")
     parser.add_argument("--record", metavar="PATH", help="write the record there")
+    parser.add_argument("--waivers", metavar="FILE", help="accept the known failures that this TOML file lists")
     parser.add_argument("--test", action="append", default=[], metavar="ID", help="only this test, by its recorded id")
 
 
@@ -53,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     words += [f"--impl={name}" for name in options.impl]
     words += [
         f"--{option}={value}"
-        for option in ("device", "revision", "record")
+        for option in ("device", "revision", "record", "waivers")
         if (value := getattr(options, option)) is not None
     ]
     words += [f"--test={test}" for test in options.test]

@@ -180,9 +180,9 @@ class Distributor:
             return
         loss = loss_of(worker, test, ending)
         if loss is not None:
-            if test.nodeid in self._plan.cases:
-                self.queue.put_lost(LostTest(test.nodeid, loss.message))
             report = self._report(test, loss)
+            if report.failed and test.nodeid in self._plan.cases:
+                self.queue.put_lost(LostTest(test.nodeid, loss.message))
             test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
         self._publish(worker)
 
@@ -195,9 +195,9 @@ class Distributor:
     def _report(self, test: RunningTest, loss: Loss) -> pytest.TestReport:
         case, result = self._plan.cases.get(test.nodeid), None
         if case is not None:
-            spec = self._recorder.runs[case.implementation].subject.spec
-            command = rerun_command(case, spec, self._options, self._config)
-            result = charged(case, test, loss, command)
+            subject = self._recorder.runs[case.implementation].subject
+            command = rerun_command(case, subject.spec, self._options, self._config)
+            result = charged(case, test, loss, command, subject.capabilities)
         return lost_report(test.nodeid, case, result, loss)
 
     def _replace(self, worker: WorkerState, ending: Ending) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,22 @@ if TYPE_CHECKING:
     from conformance.session.cases import Case
 
 
-def charged(case: Case, test: RunningTest, loss: Loss, command: str) -> TestResult:
+def charged(case: Case, test: RunningTest, loss: Loss, command: str, capabilities: Mapping[str, bool]) -> TestResult:
     """The result of `case`, whose process ended too early.
+
+    No class is blamed for not surviving what its adapter says it does not have.
 
     Args:
         case: the test.
         test: with what the worker still said of it.
         loss: of the worker.
         command: runs the test again.
+        capabilities: what the adapter declares.
     """
+    absent = case.probed_absence(capabilities)
+    if absent is not None and loss.verdict.rejects and loss.phase != "exit":
+        words = f"the adapter {case.implementation!r} declares the capability {absent!r} absent; tried all the same, "
+        loss = replace(loss, verdict=Verdict.UNSUPPORTED, message=words + loss.message)
     ending = None if loss.ending is None else loss.ending.to_dict()
     if test.outcome is None:
         duration = round(sum(report.duration for report in test.reports if report.when != "teardown"), 6)
@@ -47,6 +55,12 @@ def charged(case: Case, test: RunningTest, loss: Loss, command: str) -> TestResu
 
 def lost_report(nodeid: str, case: Case | None, result: TestResult | None, loss: Loss) -> pytest.TestReport:
     """What pytest shows of such a test."""
+    file, _, name = nodeid.partition("::")
+    if case is not None and result is not None and result.verdict is Verdict.UNSUPPORTED:
+        report = pytest.TestReport(nodeid, (file, None, name), {}, "skipped", (file, 0, result.message), "call")
+        vars(report)["conformance_status"] = Verdict.UNSUPPORTED.value
+        attach(report, Outcome(case.implementation, result))
+        return report
     lines = [loss.message]
     if loss.ending is not None:
         lines.append(loss.ending.details())
@@ -54,7 +68,6 @@ def lost_report(nodeid: str, case: Case | None, result: TestResult | None, loss:
         lines += [entry.headline for entry in case.requirements]
     if result is not None:
         lines.append(f"run it again: {result.command}")
-    file, _, name = nodeid.partition("::")
     report = pytest.TestReport(
         nodeid=nodeid,
         location=(file, None, name),

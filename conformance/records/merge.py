@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from conformance.errors import RecordError, UsageError
+from conformance.errors import ExitStatus, RecordError, UsageError
 from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
 
 
-def merge(paths: Sequence[Path], output: Path) -> Record:
+def merge(
+    paths: Sequence[Path], output: Path, waiver_problems: Callable[[Record], Sequence[str]] = lambda _: ()
+) -> Record:
     """Join the records at `paths` into one at `output`.
+
+    Args:
+        paths: of the records.
+        output: where the one goes.
+        waiver_problems: says why waivers fail a run, which a shard by itself cannot know.
 
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
@@ -29,7 +36,7 @@ def merge(paths: Sequence[Path], output: Path) -> Record:
     reasons = why_not(records)
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
-    return _write(sorted(records, key=lambda record: _shard(record).index), output)
+    return _write(sorted(records, key=lambda record: _shard(record).index), output, waiver_problems)
 
 
 def why_not(records: Sequence[Record]) -> list[str]:
@@ -93,22 +100,24 @@ def _shard(record: Record) -> Shard:
         raise RecordError(f"{record.path}: {error}") from None
 
 
-def _write(records: Sequence[Record], output: Path) -> Record:
+def _write(records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]) -> Record:
     header = _header(records)
+    merged = _merged(header, records, output, waiver_problems)
+    assert merged.footer is not None
     writer = RecordWriter(output)
     writer.header(header)
     for record in records:
         for result in record.results:
             writer.started(result.test)
             writer.result(result)
-    merged = _merged(header, records, output)
-    assert merged.footer is not None
     writer.footer(merged.footer)
     writer.close()
     return merged
 
 
-def _merged(header: Header, records: Sequence[Record], output: Path) -> Record:
+def _merged(
+    header: Header, records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]
+) -> Record:
     results = tuple(result for record in records for result in record.results)
     # Each shard was seen to be whole, so the run is; its counts and its verdict come from judging it.
     footer = Footer(
@@ -122,13 +131,16 @@ def _merged(header: Header, records: Sequence[Record], output: Path) -> Record:
     )
     run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
     assessment = run.assessment
+    problems = tuple(waiver_problems(run))
+    status = assessment.exit_status
     return replace(
         run,
         footer=replace(
             footer,
             counts=as_json(assessment.tests),
             verdict=assessment.verdict.value,
-            exit_status=int(assessment.exit_status),
+            exit_status=int(ExitStatus.NOT_CONFORMING if problems and status is ExitStatus.CONFORMING else status),
+            waiver_problems=problems,
             musts=as_json(assessment.musts),
             advice=as_json(assessment.advice),
         ),

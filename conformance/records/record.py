@@ -39,6 +39,7 @@ class Header:
         kit_version: of the kit.
         suite_digest: SHA-256 over the suites' and the requirements' files.
         started_at: UTC, ISO 8601.
+        waivers: those whose scope the run has, as `conformance.waivers.waiver.Waiver.to_dict` gives them.
         schema: version of the record's format.
     """
 
@@ -55,6 +56,7 @@ class Header:
     kit_version: str
     suite_digest: str
     started_at: str
+    waivers: tuple[Mapping[str, str], ...] = ()
     schema: int = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,6 +73,7 @@ class Header:
         arguments = {name: value for name, value in values.items() if name in names}
         arguments["planned"] = {test: tuple(ids) for test, ids in arguments["planned"].items()}
         arguments["not_applicable"] = tuple(arguments["not_applicable"])
+        arguments["waivers"] = tuple(arguments.get("waivers", ()))
         arguments["requirements"] = tuple(Requirement.from_dict(entry) for entry in arguments["requirements"])
         return cls(**arguments)
 
@@ -90,6 +93,7 @@ class Footer:
         not_applicable: as in the header, for runs that learn it late.
         narrowed: as in the header, for runs that learn it late.
         stopped: why the kit could not go on, or ``None``.
+        waiver_problems: why waivers failed the run, each with the line to change.
     """
 
     counts: Mapping[str, int]
@@ -102,6 +106,7 @@ class Footer:
     not_applicable: tuple[str, ...] = ()
     narrowed: bool = False
     stopped: str | None = None
+    waiver_problems: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The footer as JSON values."""
@@ -113,6 +118,7 @@ class Footer:
         names = {entry.name for entry in fields(cls)}
         arguments = {name: value for name, value in values.items() if name in names}
         arguments["not_applicable"] = tuple(arguments.get("not_applicable", ()))
+        arguments["waiver_problems"] = tuple(arguments.get("waiver_problems", ()))
         return cls(**arguments)
 
 

@@ -83,6 +83,7 @@ class Run:
         *,
         not_applicable: Iterable[str] = (),
         narrowed: bool = False,
+        waivers: Iterable[Mapping[str, str]] = (),
     ) -> None:
         """Write the header, or make sure that the one that is there says the same.
 
@@ -92,6 +93,7 @@ class Run:
             started_at: UTC, ISO 8601.
             not_applicable: the tests of other dialects or later revisions.
             narrowed: whether the operator asked for a part of the suites only.
+            waivers: as in the header.
 
         Raises:
             RecordError: the record to resume is of another run, or the run is to show what nothing is documented of.
@@ -114,6 +116,7 @@ class Run:
             kit_version=__version__,
             suite_digest=suite_digest(),
             started_at=started_at,
+            waivers=tuple(waivers),
         )
         if self.writer is None:
             return
@@ -186,7 +189,9 @@ class Run:
             stopped=stopped is not None,
         )
 
-    def end(self, assessment: Assessment, status: int, stopped: str | None) -> None:
+    def end(
+        self, assessment: Assessment, status: int, stopped: str | None, waiver_problems: Iterable[str] = ()
+    ) -> None:
         """Write the footer, and close the record."""
         if self.writer is None:
             return
@@ -200,6 +205,7 @@ class Run:
                 exit_status=int(status),
                 duration_s=round(self._earlier_s + time.monotonic() - self._start, 3),
                 stopped=stopped,
+                waiver_problems=tuple(waiver_problems),
             )
         )
         self.writer.close()

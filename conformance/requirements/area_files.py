@@ -73,10 +73,14 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
     if until is not None and Revision(until) <= Revision(since):
         raise RequirementError(f"{where}: 'until' is {until}, which is not after 'since', {since}")
     capability = reader.word_of(where, entry, "capability", tuple(CAPABILITIES)) if "capability" in entry else None
+    level = reader.word_of(where, entry, "level", LEVELS)
+    probes = reader.word_of(where, entry, "probes", tuple(CAPABILITIES)) if "probes" in entry else None
+    if probes is not None and (level != "may" or capability is not None):
+        raise RequirementError(f"{where}: what probes a declaration must be a 'may', and behind no capability")
     return Requirement(
         id=identity,
         area=area,
-        level=reader.word_of(where, entry, "level", LEVELS),
+        level=level,
         text=reader.text_of(where, entry, "text"),
         documents=reader.texts_of(where, entry, "documents"),
         since=since,
@@ -85,6 +89,7 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
         capability=capability,
         untestable=reader.text_of(where, entry, "untestable") if "untestable" in entry else None,
         destructive=reader.switch_of(where, entry, "destructive"),
+        probes=probes,
     )
 
 

@@ -31,6 +31,7 @@ class Requirement:
         statements: the ids of the documents' statements that it decides.
         advised: the dialects for which a ``must`` is a ``should``, because no document of theirs says so.
         composite: whether it asks again what others ask, of long programs: judged, and counted apart.
+        probes: the optional feature whose declaration it looks into, or ``None``.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Requirement:
     statements: tuple[str, ...] = ()
     advised: tuple[Dialect, ...] = ()
     composite: bool = False
+    probes: str | None = None
 
     @property
     def headline(self) -> str:

@@ -59,10 +59,13 @@ class Fault(Defect, Protocol):
 
 
 class Variant(Defect, Protocol):
-    """A change that the documents allow, to each of ``implementations``."""
+    """A change that the documents allow, to each of ``implementations``; it may decline the advice ``declines``."""
 
     @property
     def implementations(self) -> tuple[str, ...]: ...
+
+    @property
+    def declines(self) -> tuple[str, ...]: ...
 
 
 _Entry = TypeVar("_Entry", bound=Defect)
@@ -85,7 +88,7 @@ def faults(module: str, registry: Registry, only: Collection[str] = ()) -> list[
     return entries
 
 
-def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
+def variants(module: str, registry: Registry, only: Collection[str] = ()) -> list[Variant]:
     """The variants of a catalogue, or those among them that `only` names.
 
     Raises:
@@ -95,6 +98,9 @@ def variants(module: str, only: Collection[str] = ()) -> list[Variant]:
     for variant in entries:
         for implementation in variant.implementations:
             _check_implementation(variant, implementation)
+        for identity in variant.declines:
+            if registry.get(identity, f"the variant {variant.name}").level != "should":
+                raise UsageError(f"the variant {variant.name} declines {identity}, which is no advice")
     return entries
 
 

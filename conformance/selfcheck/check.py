@@ -77,7 +77,7 @@ def check(request: Request, say: Callable[[str], None]) -> Table:
     if request.only_faults or not narrowed:
         faults = catalogue.faults(request.faults, registry, request.only_faults)
     if request.only_variants or not narrowed:
-        variants = catalogue.variants(request.variants, request.only_variants)
+        variants = catalogue.variants(request.variants, registry, request.only_variants)
 
     rows: dict[tuple[str, str], Row] = {}
     for area in request.areas:

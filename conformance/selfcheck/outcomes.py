@@ -28,7 +28,7 @@ class Outcome(str, Enum):
     WRONG_REASON = "wrong reason"
     #: No scored requirement rejected it.
     SURVIVED = "survived"
-    #: The variant met every scored requirement that was tried.
+    #: The variant met every scored requirement that was tried, but for the advice that it declines.
     ACCEPTED = "accepted"
     #: A scored requirement rejected a variant, which is correct.
     FALSE_ALARM = "false alarm"
@@ -162,19 +162,26 @@ def _strongest(ids: Collection[str], dialect: Dialect, registry: Registry) -> Le
 def judge_variant(
     variant: Variant, implementation: str, observed: Observed, registry: Registry, explore: int | None
 ) -> Row:
-    """The row of a variant of `implementation`."""
-    rejecting = _rejecting(observed.results, registry)
+    """The row of a variant of `implementation`, which may decline the advice that it names, and has to."""
+    rejections = _rejecting(observed.results, registry)
+    declined = set(variant.declines)
+    rejecting = [(result, ids) for result, ids in rejections if not ids <= declined]
+    kept = declined & set().union(*(result.requirements for result in observed.results))
+    kept -= set().union(*(ids for _, ids in rejections))
     broken = [result for result in observed.results if result.verdict in {Verdict.ERROR, Verdict.SKIPPED}]
     if observed.trouble is not None:
         outcome, message = Outcome.BROKEN, observed.trouble
     elif rejecting:
         outcome = Outcome.FALSE_ALARM
         message = "; ".join(f"{result.test}: {reason(result)}" for result, _ in rejecting[:3])
+    elif kept:
+        outcome, message = Outcome.BROKEN, f"follows the advice that it says it declines: {', '.join(sorted(kept))}"
     elif broken or not observed.results:
         outcome = Outcome.BROKEN
         message = f"{broken[0].test}: {reason(broken[0])}" if broken else "no test ran"
     else:
-        outcome, message = Outcome.ACCEPTED, ""
+        outcome = Outcome.ACCEPTED
+        message = f"declines the advice {', '.join(sorted(declined))}" if declined else ""
     ids = set().union(*(each for _, each in rejecting))
     return Row(
         variant.name,

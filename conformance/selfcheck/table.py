@@ -177,7 +177,7 @@ def _page(rows: Sequence[Row], headers: Sequence[str]) -> list[str]:
         cells: tuple[str, ...]
         by = ", ".join(f"`{identity}`" for identity in row.requirements)
         if row.kind == "variant":
-            outcome = str(row.outcome) + (f": {by}" if by else "")
+            outcome = _variants_outcome(row, by)
             on = row.implementation + ("" if row.explore is None else f", examples {row.explore}")
             cells = (row.name, row.about, on, f"{row.run}", outcome)
         else:
@@ -187,6 +187,13 @@ def _page(rows: Sequence[Row], headers: Sequence[str]) -> list[str]:
             cells = (row.name, row.about, killed, row.level or "", tests, message, script)
         lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
     return lines
+
+
+def _variants_outcome(row: Row, by: str) -> str:
+    """What became of a variant, and what it declines or was rejected by."""
+    if by:
+        return f"{row.outcome}: {by}"
+    return f"{row.outcome}, {row.message}" if row.outcome.good and row.message else str(row.outcome)
 
 
 def _escaped(cell: str) -> str:

@@ -45,6 +45,10 @@ class Case:
         return tuple(entry.id for entry in self.requirements)
 
     @property
+    def scored_ids(self) -> tuple[str, ...]:
+        return tuple(entry.id for entry in self.requirements if entry.scored)
+
+    @property
     def scored(self) -> bool:
         """Whether anything that it decides is judged."""
         return any(entry.scored for entry in self.requirements)
@@ -61,6 +65,11 @@ class Case:
         """The first capability that it needs and the adapter declares absent."""
         needed = (entry.capability for entry in self.requirements if entry.capability is not None)
         return next((name for name in needed if adapter.capabilities.get(name) is False), None)
+
+    def probed_absence(self, capabilities: Mapping[str, bool]) -> str | None:
+        """The capability that it probes although `capabilities` declare it absent."""
+        probed = (entry.probes for entry in self.requirements if entry.probes is not None)
+        return next((name for name in probed if capabilities.get(name) is False), None)
 
 
 @dataclass

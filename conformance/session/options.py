@@ -6,6 +6,7 @@ names like ``--device`` are taken by many of them.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import secrets
@@ -53,6 +54,7 @@ class Options:
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
         examples: how many times as many examples as usual there are when they are new.
         reproducers: the folder for scripts that show failures without the kit.
+        waivers: the file of known failures that are accepted.
         target: what the run is to show.
     """
 
@@ -69,6 +71,7 @@ class Options:
     explore: int | None = None
     examples: float = EXPLORING
     reproducers: str | None = None
+    waivers: str | None = None
     target: Target = field(default_factory=Target)
 
     def deciding(self) -> dict[str, Any]:
@@ -127,7 +130,7 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         metavar="P[,P]",
         help=f"claim these parts of what is documented, instead of all: {', '.join(PROFILES)}",
     )
-    with contextlib.suppress(ValueError):  # pytest has an option of that name, which then says it for both
+    with contextlib.suppress(ValueError, argparse.ArgumentError):  # pytest has an option of that name, which then says it for both
         group.addoption("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
     group.addoption(
         "--record", metavar="PATH", help="write the record there (a folder, or several names: one file for each)"
@@ -178,6 +181,9 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         "--reproducers", metavar="FOLDER", help="write a script for each failure there that shows it without the kit"
     )
     group.addoption(
+        "--waivers", metavar="FILE", help="accept the known failures that this TOML file lists, until they expire"
+    )
+    group.addoption(
         "--start-timeout",
         type=float,
         default=START_TIMEOUT_S,
@@ -213,6 +219,7 @@ def read(config: pytest.Config) -> Options | None:
         explore=_seed(config),
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
+        waivers=config.getoption("waivers"),
         target=Target(_profiles(config.getoption("profile")), strict=bool(config.getoption("strict"))),
     )
 

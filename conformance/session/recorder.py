@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,20 +14,24 @@ from conformance.errors import ExitStatus, RecordError
 from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
+from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.options import record_paths
-from conformance.session.outcome import outcome_of
+from conformance.session.outcome import attach, outcome_of
+from conformance.waivers.checking import RunFacts, scored_ids
+from conformance.waivers.waiver import facts
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
     from conformance.requirements.registry import Registry
     from conformance.session.options import Options
+    from conformance.waivers.session_waivers import SessionWaivers
 
 # Of several runs in one session the gravest decides the exit status.
 _GRAVITY = (ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING, ExitStatus.KIT_FAILED)
 
-_LETTERS = {"error": "E", "noted": "n", "unsupported": "u"}
+_LETTERS = {"error": "E", "noted": "n", "unsupported": "u", "waived": "w"}
 
 
 class Recorder:
@@ -38,6 +43,7 @@ class Recorder:
         registry: the requirements.
         cases: by node id; filled as tests are collected, here or elsewhere.
         selection: what the session leaves out.
+        waivers: for its failures.
     """
 
     def __init__(
@@ -47,18 +53,22 @@ class Recorder:
         registry: Registry,
         cases: Mapping[str, Case],
         selection: Selection,
+        waivers: SessionWaivers,
     ) -> None:
         self.config = config
         self.options = options
         self.registry = registry
         self.cases = cases
         self.selection = selection
+        self.waivers = waivers
         self.runs: dict[str, Run] = {}
         #: Why the kit could not go on.
         self.stopped: str | None = None
         self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         #: Each run judged, once, when the session is over.
         self._assessments: dict[str, Assessment] = {}
+        #: What is wrong with waivers, likewise.
+        self._waiver_problems: list[str] = []
         self._headed = False
         self._broken_files = False
         self._foreign_failures = False
@@ -102,6 +112,7 @@ class Recorder:
                 self.started_at,
                 not_applicable=self.selection.not_applicable.get(name, ()),
                 narrowed=self.selection.narrowed,
+                waivers=[waiver.to_dict() for waiver in self.waivers.of(run.subject)],
             )
         self._headed = True
         return [case for case in case_list if case.test not in self.runs[case.implementation].results]
@@ -111,6 +122,7 @@ class Recorder:
             **self.options.deciding(),
             "keyword": self.config.option.keyword,
             "markers": self.config.option.markexpr,
+            "waivers": self.waivers.option,
         }
         return {name: value for name, value in values.items() if value}
 
@@ -139,8 +151,32 @@ class Recorder:
         if case is not None:
             self.runs[case.implementation].started(case.test)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Accept a waived failure before anyone counts it, and note the test's result."""
+        self._waive(report)
+        self._note(report)
+        return (yield)
+
+    def _waive(self, report: pytest.TestReport) -> None:
+        """Let `report`, of any phase and from any process, show a waived failure as such."""
+        case = self.cases.get(report.nodeid)
+        if case is None:
+            return
+        subject, outcome = self.runs[case.implementation].subject, outcome_of(report)
+        if outcome is not None:
+            result = self.waivers.waive(subject, outcome.result, case.scored_ids)
+            attach(report, replace(outcome, result=result))
+            waived = result.verdict is Verdict.WAIVED
+        else:
+            # The result comes with a later phase, and is that of this one if it failed.
+            is_error = getattr(report, "conformance_status", None) == Verdict.ERROR.value
+            waived = not is_error and self.waivers.cover(subject, case.test, case.scored_ids)
+        if waived and report.failed:
+            report.outcome = "passed"
+            vars(report)["conformance_status"] = Verdict.WAIVED.value
+
+    def _note(self, report: pytest.TestReport) -> None:
         """Note a test's result, which comes with its last phase."""
         outcome = outcome_of(report)
         if outcome is not None:
@@ -177,10 +213,24 @@ class Recorder:
             self._assessments = {
                 name: run.assess(narrowed=self._narrowed, stopped=self.stopped) for name, run in self.runs.items()
             }
+            if self.stopped is None and not self._broken_files:  # else nobody knows what there was to run
+                self._waiver_problems = self.waivers.problems(self._run_facts())
         status = self._exit_status(exitstatus)
         session.exitstatus = status
         for name, assessment in self._assessments.items():
-            self.runs[name].end(assessment, status, self.stopped)
+            self.runs[name].end(assessment, status, self.stopped, self._waiver_problems)
+
+    def _run_facts(self) -> list[RunFacts]:
+        """What waivers are checked against."""
+        return [
+            RunFacts(
+                facts(run.subject.name, run.subject.revision, run.subject.environment),
+                scored_ids(run.planned, self.registry.requirements.values()),
+                {test: result.verdict for test, result in run.results.items()},
+                narrowed=self._narrowed,
+            )
+            for run in self.runs.values()
+        ]
 
     @property
     def _narrowed(self) -> bool:
@@ -194,7 +244,7 @@ class Recorder:
         if pytest_status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
             return pytest_status
         statuses = [assessment.exit_status for assessment in self._assessments.values()]
-        if self._foreign_failures:
+        if self._foreign_failures or self._waiver_problems:
             statuses.append(ExitStatus.NOT_CONFORMING)
         return max(statuses, key=_GRAVITY.index, default=ExitStatus.NOT_CONFORMING)
 
@@ -202,9 +252,18 @@ class Recorder:
         """Write the summary of each run."""
         if self.config.option.collectonly or not self._headed:
             return
+        self._write_section(terminalreporter, "waivers", self.waivers.report(self._run_facts()))
         for name, run in self.runs.items():
             terminalreporter.section(f"conformance of {name}")
             not_applicable = len(self.selection.not_applicable.get(name, ()))
             terminalreporter.write_line(render(run.summary(self._assessments[name], not_applicable)))
+        self._write_section(terminalreporter, "waivers to change", self._waiver_problems)
         if self.stopped is not None:
             terminalreporter.write_line(f"\nSTOPPED: {self.stopped}")
+
+    @staticmethod
+    def _write_section(terminalreporter: pytest.TerminalReporter, title: str, lines: Iterable[str]) -> None:
+        for number, line in enumerate(lines):
+            if not number:
+                terminalreporter.section(title)
+            terminalreporter.write_line(line)

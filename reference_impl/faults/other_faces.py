@@ -91,6 +91,7 @@ class AcceleratorSettingsLastOnce(Graph):
     def reset(self) -> None:
         super().reset()
         self.graph_pool = None
+        self.capture_error_mode = "default"
 
 
 @FAULTS.graph_class("error-modes.unknown-refused", implementation="reference.accelerator")

@@ -121,13 +121,13 @@ def outputs_written_elsewhere() -> AbstractContextManager[Any]:
 # -- kinds of operators -----------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("capture.operators", "replay.performs-work")
+@FAULTS.patch("replay.performs-work")
 def in_place_operators_lost() -> AbstractContextManager[Any]:
     """Operators that only write to their arguments are not recorded."""
     return changed_rerun(lambda _, __, ___, ____, outputs: None if outputs else _nothing)
 
 
-@FAULTS.patch("capture.operators")
+@FAULTS.patch("replay.performs-work")
 def out_arguments_lost() -> AbstractContextManager[Any]:
     """Operators with an out= argument write to memory of their own."""
 
@@ -154,7 +154,7 @@ def view_offsets_lost() -> AbstractContextManager[Any]:
     return replaced(_Recording, "_alias", wrap)
 
 
-@FAULTS.patch("capture.operators")
+@FAULTS.patch("replay.performs-work")
 def resized_tensors_lose_their_elements() -> AbstractContextManager[Any]:
     """A tensor that grows inside a capture gets new memory, and what it held is not taken along."""
 
@@ -205,7 +205,7 @@ def expanded_tensors_lost() -> AbstractContextManager[Any]:
     return changed_rerun(changed)
 
 
-@FAULTS.patch("capture.operators")
+@FAULTS.patch("replay.performs-work")
 def lists_shortened() -> AbstractContextManager[Any]:
     """Operators over lists of tensors handle all but the last of each list."""
 
@@ -218,7 +218,7 @@ def lists_shortened() -> AbstractContextManager[Any]:
     return changed_rerun(changed)
 
 
-@FAULTS.patch("capture.operators")
+@FAULTS.patch("replay.performs-work")
 def second_outputs_lost() -> AbstractContextManager[Any]:
     """Of operators with several results only the first is written."""
 
@@ -253,7 +253,7 @@ def factories_run_once() -> AbstractContextManager[Any]:
     return changed_rerun(changed)
 
 
-@FAULTS.patch("capture.library-operators")
+@FAULTS.patch("replay.performs-work")
 def products_accumulate() -> AbstractContextManager[Any]:
     """Matrix products are added to what the last replay left: the workspace of the library is not cleared."""
 
@@ -323,7 +323,7 @@ def custom_operators_run_once() -> AbstractContextManager[Any]:
     return together(changed_rerun(changed), replaced(operators, "python_body", wrap))
 
 
-@FAULTS.patch("capture.operators")
+@FAULTS.patch("replay.performs-work")
 def converting_copies_copy_bytes() -> AbstractContextManager[Any]:
     """copy_ from a tensor of another dtype is recorded as a copy of bytes."""
 
@@ -346,7 +346,7 @@ def converting_copies_copy_bytes() -> AbstractContextManager[Any]:
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
-@FAULTS.patch("replay.performs-work", "capture.operators")
+@FAULTS.patch("replay.performs-work")
 def last_operator_dropped() -> AbstractContextManager[Any]:
     """An operator is recorded when the next one comes, so that the last of a capture is lost."""
     waiting: dict[int, Any] = {}
@@ -363,7 +363,7 @@ def last_operator_dropped() -> AbstractContextManager[Any]:
     return replaced(SoftwareCapture, "launch", wrap)
 
 
-@FAULTS.patch("capture.operators", "replay.performs-work")
+@FAULTS.patch("replay.performs-work")
 def neighbours_exchanged() -> AbstractContextManager[Any]:
     """Every second operator is recorded in front of the one before it."""
     delayed_kernels: dict[int, Any] = {}

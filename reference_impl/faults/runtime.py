@@ -110,7 +110,7 @@ def executable_keeps_one_edge_a_node() -> AbstractContextManager[Any]:
     return _frozen(lambda nodes: tuple(dataclasses.replace(node, waits=node.waits[:1]) for node in nodes))
 
 
-@FAULTS.patch("replay.performs-work", "capture.operators")
+@FAULTS.patch("replay.performs-work")
 def dependent_pair_reordered() -> AbstractContextManager[Any]:
     """Instantiation turns the edge between the last two nodes round."""
 

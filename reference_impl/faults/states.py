@@ -29,7 +29,7 @@ class RunsAtCaptureEnd(CUDAGraph):
         self.replay()
 
 
-@FAULTS.graph_class("capture.operators", "replay.performs-work")
+@FAULTS.graph_class("replay.performs-work")
 class ForgetsTheLastNode(CUDAGraph):
     """Whatever was captured last is not in the graph: the recording is cut off one node early."""
 

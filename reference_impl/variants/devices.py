@@ -134,17 +134,15 @@ def work_outside_is_captured() -> AbstractContextManager[Any]:
     """Work that a thread gives any stream while it captures is recorded into its capture."""
 
     def wrap(original: Any) -> Any:
-        def of(stream: Any) -> Any:
-            own = original(stream)
-            if own is None and not stream.legacy:
-                for capture in captures.live:
-                    if capture.valid and capture.token is captures.thread.token:
-                        vars(capture).setdefault("_adopted", set()).add(stream)
-                        capture.streams[stream] = capture.streams[capture.origin]
-                        return capture
-            return own
+        def launch(self: Session, kernel: Any) -> None:
+            stream = self._streams.thread.current.queue
+            for capture in captures.live:
+                if stream.capture is None and capture.valid and capture.token is captures.thread.token:
+                    capture.join(stream, capture.streams[capture.origin])
+                    vars(capture).setdefault("_adopted", set()).add(stream)
+            original(self, kernel)
 
-        return of
+        return launch
 
     def joined(original: Any) -> Any:
         def unjoined(self: Capture) -> bool:
@@ -157,7 +155,7 @@ def work_outside_is_captured() -> AbstractContextManager[Any]:
 
         return unjoined
 
-    return together(replaced(captures, "of", wrap), replaced(Capture, "unjoined", joined))
+    return together(replaced(Session, "launch", wrap), replaced(Capture, "unjoined", joined))
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class VendorDeviceError(VendorError):
         self.code = code
 
 
-@VARIANTS.patch(*EVERY_DIALECT)
+@VARIANTS.patch(*EVERY_DIALECT, declines=("misuse.refusals-are-runtime-errors",))
 def exceptions_of_the_vendor() -> AbstractContextManager[Any]:
     """Whatever the class or its device refuses raises the vendor's own exception, which is no RuntimeError."""
 

@@ -30,12 +30,14 @@ class Variant:
         implementations: the faces of the reference that are changed, each in its turn.
         apply: makes a context in which the implementation differs.  What the context gives is the graph class to use;
             or what the vendor's adapter would state otherwise, by attribute; or ``None``, when it would state nothing.
+        declines: ids of the advice that it does not follow, and would be told of.
     """
 
     name: str
     about: str
     implementations: tuple[str, ...]
     apply: Apply
+    declines: tuple[str, ...] = ()
 
 
 class Variants(list[Variant]):
@@ -50,18 +52,18 @@ class Variants(list[Variant]):
 
         return note
 
-    def patch(self, *implementations: str) -> Callable[[Apply], Apply]:
+    def patch(self, *implementations: str, declines: tuple[str, ...] = ()) -> Callable[[Apply], Apply]:
         """Note a function that gives a context in which something is replaced; name and docstring are the variant's."""
 
         def note(apply: Apply) -> Apply:
-            self._note(apply, implementations, apply)
+            self._note(apply, implementations, apply, declines)
             return apply
 
         return note
 
-    def _note(self, named: Any, implementations: tuple[str, ...], apply: Apply) -> None:
+    def _note(self, named: Any, implementations: tuple[str, ...], apply: Apply, declines: tuple[str, ...] = ()) -> None:
         about = " ".join(textwrap.dedent(named.__doc__ or "").split())
-        self.append(Variant(kebab_case(named.__name__), about, implementations, apply))
+        self.append(Variant(kebab_case(named.__name__), about, implementations, apply, declines))
 
 
 @contextlib.contextmanager

@@ -9,12 +9,17 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
+from conformance.errors import Unsupported
 from conformance.markers import requirement
 from suites.support.captures import capture_into, captured, open_capture
+from suites.support.disturbances import attempt
+from suites.support.modes import unsafe
+from suites.support.needs import needs
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine, Counter
 from suites.support.recovery import expect_capture
 from suites.support.streams import side_stream
+from suites.support.tokens import equal
 
 
 @requirement("accelerator.constructor-begins-nothing")
@@ -89,6 +94,24 @@ def test_pool_lasts(impl: Adapter) -> None:
 
 
 @requirement("accelerator.settings-last")
+@pytest.mark.parametrize("mode", ["global", "relaxed"])
+def test_mode_lasts(impl: Adapter, mode: str) -> None:
+    """What becomes of a potentially unsafe call in the first capture of a graph becomes of it in the later ones."""
+    needs(impl, "capture_modes")
+    graphs: list[Any] = []
+    refusal = caught(lambda: graphs.append(impl.graph_class(capture_error_mode=mode)))
+    if refusal is not None:
+        raise Unsupported(f"the backend takes no mode {mode!r}: {in_words(refusal)}")
+    outcomes = []
+    for _ in range(3):
+        outcomes.append(attempt(impl, Affine(impl).body, unsafe(impl), graph=graphs[0]))
+        graphs[0].reset()
+    promise = f"the mode given at construction, {mode!r}, holds for every capture: each allows an unsafe call, or none"
+    alike = len({outcome.refusal is None for outcome in outcomes}) == 1
+    expect(alike, promise, "; ".join(map(str, outcomes)))
+
+
+@requirement("accelerator.settings-last")
 def test_unknown_mode_lasts(impl: Adapter) -> None:
     """What becomes of a mode that is none of the documented ones becomes of it at every capture."""
     graphs: list[Any] = []
@@ -126,7 +149,7 @@ def test_attributes(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     observe("a capture afterwards", in_words(outcome))
     if outcome is None:
         capture_into(impl, graph, Affine(impl).body)
-        observe("pool() is the one that was set", bool(graph.pool() == holder.pool()))
+        observe("pool() is the one that was set", equal(graph.pool(), holder.pool()))
 
 
 @requirement("accelerator.several-blocks")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal
+from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import captured, replay
-from suites.support.eager import run_eagerly
+from suites.support.eager import captured_after_eager, run_eagerly
 from suites.support.programs import ramp
 
 _HOST_CALLS: list[str] = []
@@ -31,23 +33,30 @@ def accumulate(total: torch.Tensor, x: torch.Tensor) -> None:
     total.add_(x)
 
 
-@pytest.mark.parametrize("kind", ["mm", "addmm", "bmm", "matvec"])
+PRODUCTS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "mm": torch.mm,
+    "addmm": lambda a, b: torch.addmm(a[:, :4], a, b, beta=2.0),
+    "bmm": lambda a, b: torch.bmm(a.expand(2, 3, 5), b.expand(2, 5, 4)),
+    "matvec": lambda a, b: torch.mv(a, b[:, 1]),
+}
+
+
+@pytest.mark.parametrize("kind", PRODUCTS)
 @requirement("capture.library-operators")
+def test_matrix_product_is_taken(impl: Adapter, kind: str) -> None:
+    """A matrix product that runs eagerly is captured."""
+    a, b = impl.full((3, 5), 1.0), impl.full((5, 4), 1.0)
+    run_eagerly(impl, f"a product ({kind})", lambda: PRODUCTS[kind](a, b))
+    expect_no_raise(f"a product ({kind}) is captured", lambda: captured(impl, lambda: PRODUCTS[kind](a, b)))
+
+
+@pytest.mark.parametrize("kind", PRODUCTS)
+@requirement("replay.performs-work")
 def test_matrix_product(impl: Adapter, kind: str) -> None:
     """Matrix products of whole numbers are exact in every replay."""
-
-    def program(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        if kind == "mm":
-            return torch.mm(a, b)
-        if kind == "addmm":
-            return torch.addmm(a[:, :4], a, b, beta=2.0)
-        if kind == "bmm":
-            return torch.bmm(a.expand(2, 3, 5), b.expand(2, 5, 4))
-        return torch.mv(a, b[:, 1])
-
+    program = PRODUCTS[kind]
     a, b = impl.full((3, 5), 1.0), impl.full((5, 4), 1.0)
-    run_eagerly(impl, f"a product ({kind})", lambda: program(a, b))
-    graph, y = captured(impl, lambda: program(a, b))
+    graph, y = captured_after_eager(impl, f"a product ({kind})", lambda: program(a, b))
     for start in (1, 6, -9):
         now_a, now_b = ramp((3, 5), start), ramp((5, 4), -start)
         a.copy_(impl.tensor(now_a))

@@ -10,10 +10,10 @@ import torch
 from torch import _foreach_add, _foreach_add_, _foreach_mul_  # optimizers are made of these
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_equal
+from conformance.checks import expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import captured, replay
-from suites.support.eager import run_eagerly
+from suites.support.eager import captured_after_eager, run_eagerly
 from suites.support.programs import ramp
 
 SHAPE = (3, 5)
@@ -123,14 +123,25 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
+def _vacant(impl: Adapter) -> Arguments:
+    return Arguments(*(impl.full(SHAPE, 0.0) for _ in range(3)))
+
+
 @pytest.mark.parametrize("kind", PROGRAMS)
 @requirement("capture.operators")
+def test_operator_is_taken(impl: Adapter, kind: str) -> None:
+    """What runs eagerly without waiting is captured."""
+    program, arguments = PROGRAMS[kind], _vacant(impl)
+    run_eagerly(impl, f"a {kind} program", lambda: program(arguments))
+    expect_no_raise(f"a {kind} program is captured", lambda: captured(impl, lambda: program(arguments)))
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+@requirement("replay.performs-work")
 def test_operator(impl: Adapter, kind: str) -> None:
     """Replays on changed inputs give what an eager run on the host gives, for results and for written arguments."""
-    program = PROGRAMS[kind]
-    arguments = Arguments(*(impl.full(SHAPE, 0.0) for _ in range(3)))
-    run_eagerly(impl, f"a {kind} program", lambda: program(arguments))
-    graph, results = captured(impl, lambda: program(arguments))
+    program, arguments = PROGRAMS[kind], _vacant(impl)
+    graph, results = captured_after_eager(impl, f"a {kind} program", lambda: program(arguments))
     for start in (1, 40, -13):
         # Neither input is sorted, so that positions found by an operator differ between replays.
         inputs = (ramp(SHAPE, start).roll(start % 7 + 1), ramp(SHAPE, start - 5).flip(1) * 2.0, ramp(SHAPE, 7))

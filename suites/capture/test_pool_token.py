@@ -13,6 +13,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import capture_by, capture_into, captured, replay
+from suites.support.tokens import equal
 
 GIVEN = "pool() gives a token after a capture"
 ACCEPTED = "a capture accepts a pool token"
@@ -72,7 +73,7 @@ def test_report_of_a_given_token(impl: Adapter, origin: str, observe: Callable[[
     token = first.pool() if origin == "graph" else impl.graph_pool_handle()
     second, settings = impl.graph_for(pool=token)
     capture_into(impl, second, lambda: x + 2.0, **settings)
-    observe("pool() is the token that the capture was given", bool(second.pool() == token))
+    observe("pool() is the token that the capture was given", equal(second.pool(), token))
 
 
 @requirement("capture.pool-token")

@@ -15,8 +15,8 @@ from suites.support.programs import ramp
 
 
 @requirement("graphed-callables.warm-ups-before-capture")
-def test_warm_ups(impl: Adapter) -> None:
-    """Two callables each run three times eagerly, all of that before the first capture and off the caller's stream."""
+def test_warm_ups(impl: Adapter, observe: Any) -> None:
+    """Notes how often each of two callables runs eagerly, whether before every capture, and on which stream."""
     runs: list[tuple[str, bool, Any]] = []
 
     def source(name: str) -> Any:
@@ -30,23 +30,11 @@ def test_warm_ups(impl: Adapter) -> None:
     samples = tuple((leaf(impl, ramp(SIZE)),) for _ in range(2))
     graphed = impl.make_graphed_callables((source("first"), source("last")), samples)
     eager = [(name, stream) for name, capturing, stream in runs if not capturing]
-    names = [name for name, _ in eager]
-    expect(
-        names.count("first") == 3 and names.count("last") == 3,
-        "each callable runs three times before it is captured",
-        f"runs outside captures: {names}",
-    )
     order = [capturing for _, capturing, _ in runs]
-    expect(order == sorted(order), "all warm-ups come before the first capture", f"capturing, run by run: {order}")
-    expect(
-        all(stream != caller for _, stream in eager),
-        "the warm-ups run on a side stream",
-        f"some ran on the caller's, {caller!r}",
-    )
-    for start in (2, 40, -9):
-        for one in graphed:
-            y = one(leaf(impl, ramp(SIZE, start)))
-            expect_equal(impl, y, ramp(SIZE, start) * 2.0, "a graphed callable computes its results")
+    observe("eager_runs", [name for name, _ in eager])
+    observe("warm_ups_come_before_every_capture", order == sorted(order))
+    observe("warm_ups_run_on_the_callers_stream", any(stream == caller for _, stream in eager))
+    observe("graphed", len(graphed))
 
 
 class _Watched(torch.autograd.Function):
@@ -66,19 +54,11 @@ class _Watched(torch.autograd.Function):
 
 
 @requirement("graphed-callables.warm-ups-before-capture")
-def test_warm_ups_go_backward(impl: Adapter) -> None:
-    """Each warm-up differentiates what it computed, so that the backward pass is warm too when it is captured."""
+def test_warm_ups_go_backward(impl: Adapter, observe: Any) -> None:
+    """Notes the forward and backward passes, the captured ones last."""
     _Watched.passes.clear()
-    graphed = impl.make_graphed_callables(_Watched.apply, (leaf(impl, ramp(SIZE)),))
-    passes = _Watched.passes.copy()
-    expect(
-        passes[:-2] == ["forward", "backward"] * 3,
-        "each warm-up runs the backward pass after the forward pass",
-        f"passes, the captured ones last: {passes}",
-    )
-    x = leaf(impl, ramp(SIZE, 4))
-    (gradient,) = torch.autograd.grad(graphed(x).sum(), x)
-    expect_equal(impl, gradient, 2.0, "a graphed callable computes its gradients")
+    impl.make_graphed_callables(_Watched.apply, (leaf(impl, ramp(SIZE)),))
+    observe("passes", _Watched.passes.copy())
 
 
 @pytest.mark.parametrize("before", ["none", "accumulated"])

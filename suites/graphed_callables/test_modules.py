@@ -14,9 +14,6 @@ from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, leaf
 from suites.support.programs import ramp
 
-#: What a refusal may be: the oldest documents show assertions.
-REFUSALS = (AssertionError, RuntimeError, TypeError, ValueError)
-
 HOOKS = pytest.mark.parametrize(
     "register", ["register_forward_pre_hook", "register_forward_hook", "register_full_backward_hook"]
 )
@@ -28,42 +25,73 @@ def _scale(impl: Adapter, **settings: Any) -> Scale:
 
 
 @requirement("graphed-callables.module-in-place")
-def test_module_is_returned(impl: Adapter) -> None:
-    """The module comes back itself, and keeps its parameters where they were."""
-    source = Scale().to(impl.device)
-    before = {name: (id(parameter), parameter.data_ptr()) for name, parameter in source.named_parameters()}
-    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
-    expect(graphed is source, "a graphed module is the module that was passed", repr(graphed))
-    after = {name: (id(parameter), parameter.data_ptr()) for name, parameter in graphed.named_parameters()}
-    expect(after == before, "graphing leaves the module's parameters where they are", f"{after}, before: {before}")
-
-
-@requirement("graphed-callables.module-in-place")
-def test_part_of_a_model(impl: Adapter) -> None:
-    """A graphed submodule serves the model that holds it."""
+def test_module_is_returned(impl: Adapter, observe: Any) -> None:
+    """Notes whether the module itself comes back, and whether a model that holds it replays without being told."""
     model = torch.nn.Sequential(Scale(), torch.nn.ReLU()).to(impl.device)
-    impl.make_graphed_callables(model[0], (leaf(impl, ramp(SIZE)),))
-    before = model[0].calls
+    source = model[0]
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    observe("the_module_itself", graphed is source)
+    before = source.calls
+    model(leaf(impl, ramp(SIZE, 3)))
+    observe("its_model_replays", source.calls == before)
+
+
+@requirement("graphed-callables.module-parameters")
+def test_parameters_stay_where_they_are(impl: Adapter) -> None:
+    """An optimizer that was made before graphing trains what the graphed module computes with."""
+    source = Scale().to(impl.device)
+    optimizer = torch.optim.SGD(source.parameters(), lr=2.0)
+    before = {name: parameter.data_ptr() for name, parameter in source.named_parameters()}
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    after = {name: parameter.data_ptr() for name, parameter in source.named_parameters()}
+    expect(after == before, "graphing leaves the module's parameters where they are", f"{after}, before: {before}")
+    weight, bias = ramp(SIZE, 1), ramp(SIZE, -9)
+    for start in (2, -30, 11):
+        promise = "a graphed module works with the parameters that its source has"
+        optimizer.zero_grad(set_to_none=True)
+        y = graphed(leaf(impl, ramp(SIZE, start)))
+        expect_equal(impl, y, weight * ramp(SIZE, start) + bias, promise)
+        y.sum().backward()
+        optimizer.step()
+        weight, bias = weight - 2.0 * ramp(SIZE, start), bias - 2.0
+
+
+@requirement("graphed-callables.module-parameters")
+def test_part_of_a_model(impl: Adapter) -> None:
+    """A graphed submodule, put where its source was, serves the model, and nothing runs its source's forward."""
+    model = torch.nn.Sequential(Scale(), torch.nn.ReLU()).to(impl.device)
+    source = model[0]
+    model[0] = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    before = source.calls
     for start in (2, -30, 11):
         expected = (ramp(SIZE, 1) * ramp(SIZE, start) + ramp(SIZE, -9)).relu()
         expect_equal(impl, model(leaf(impl, ramp(SIZE, start))), expected, "a model uses its graphed part")
-    expect(model[0].calls == before, "a model uses its graphed part", "the submodule's own forward ran")
+    expect(source.calls == before, "a model uses its graphed part", "the submodule's own forward ran")
 
 
 @pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
 @requirement("graphed-callables.other-mode-runs-source")
 def test_other_mode(impl: Adapter, training: bool) -> None:
     """In the mode that it was not graphed in, a module runs its own forward, on any shape."""
-    source = Scale().to(impl.device).train(training)
+    calls: list[torch.Size] = []
+
+    class Noted(Scale):
+        """Notes its calls where copies of it do."""
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            calls.append(x.shape)
+            return super().forward(x)
+
+    source = Noted().to(impl.device).train(training)
     module = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
     for other in (False, True, False, True):
         module.train(training != other)
         shape = (3, SIZE) if other else (SIZE,)
-        before = module.calls
+        before = len(calls)
         argument = leaf(impl, ramp(shape, 4))
         promise = "in the mode that it was not graphed in, a module takes any shape"
         y = expect_no_raise(promise, functools.partial(module, argument))
-        runs = module.calls - before
+        runs = len(calls) - before
         expected = ramp(SIZE, 1) * ramp(shape, 4) + ramp(SIZE, -9)
         expect_equal(impl, y, expected, "both modes compute the module's results")
         if other:
@@ -76,11 +104,11 @@ def test_other_mode(impl: Adapter, training: bool) -> None:
 def test_dropout_is_off_in_evaluation(impl: Adapter) -> None:
     """A model graphed for training drops nothing in evaluation mode."""
     model = torch.nn.Dropout(0.5).train()
-    impl.make_graphed_callables(model, (leaf(impl, ramp(SIZE, 1)),))
-    model.eval()
-    expect_equal(impl, model(leaf(impl, ramp(SIZE, 1))), ramp(SIZE, 1), "in evaluation mode dropout drops nothing")
-    model.train()
-    values = impl.read(model(leaf(impl, ramp(SIZE, 1))))
+    graphed = impl.make_graphed_callables(model, (leaf(impl, ramp(SIZE, 1)),))
+    graphed.eval()
+    expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 1))), ramp(SIZE, 1), "in evaluation mode dropout drops nothing")
+    graphed.train()
+    values = impl.read(graphed(leaf(impl, ramp(SIZE, 1))))
     expect(bool((values == 0.0).any()), "in training mode dropout drops", "no element is zero")
 
 
@@ -94,7 +122,6 @@ def test_hooks_before(impl: Adapter, register: str) -> None:
     expect_raises(
         "a module with hooks is refused",
         lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
-        REFUSALS,
     )
     expected = ramp(SIZE, 1) * ramp(SIZE, 4) + ramp(SIZE, -9)
     expect_equal(impl, source(leaf(impl, ramp(SIZE, 4))), expected, "a refused module works as before")
@@ -125,5 +152,4 @@ def test_trainable_buffer(impl: Adapter) -> None:
     expect_raises(
         "a module with a trainable buffer is refused",
         lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
-        REFUSALS,
     )

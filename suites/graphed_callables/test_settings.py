@@ -127,7 +127,7 @@ def test_autocast_without_cache(impl: Adapter) -> None:
     with torch.autocast(impl.device.type, dtype=torch.bfloat16, cache_enabled=False):
         module = impl.make_graphed_callables(layer.to(impl.device), (impl.tensor(ramp((2, 5))),))
         for start in (1, -4, 2):
-            module.zero_grad(set_to_none=True)
+            layer.zero_grad(set_to_none=True)
             now = (ramp((2, 5), start) % 4.0) - 1.0
             y = module(impl.tensor(now))
             expect(y.dtype is torch.bfloat16, "a layer graphed under autocast computes in its precision", f"{y.dtype}")
@@ -135,4 +135,4 @@ def test_autocast_without_cache(impl: Adapter) -> None:
             expect_equal(impl, y, now @ weight.t(), "a layer graphed under autocast computes its results")
             y.float().sum().backward()
             promise = "a layer graphed under autocast has gradients"
-            expect_equal(impl, gradient_of(module.weight, promise), now.sum(0).expand(3, 5), promise)
+            expect_equal(impl, gradient_of(layer.weight, promise), now.sum(0).expand(3, 5), promise)

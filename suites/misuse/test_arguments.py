@@ -17,5 +17,6 @@ def test_unknown_argument(impl: Adapter, method: str) -> None:
     """A call with an argument that no document names is refused and does nothing: the graph is there afterwards."""
     program = Affine(impl)
     with captured(impl, program) as graph:
-        expect_raises("an unknown argument is refused", lambda: getattr(graph, method)(no_such_setting=1))
+        call = getattr(graph, method)
+        expect_raises("an unknown argument is refused", lambda: call(no_such_setting=1))
         program.check(impl, graph, f"a graph replays after {method} was refused")

@@ -69,8 +69,9 @@ class Call:
     capability: str | None = None
 
 
-#: The states that only a graph with keep_graph=True is brought into.
+#: The states that only a graph with keep_graph=True is brought into, and those that take a reset().
 KEPT = (new_keep, capturing_keep, template, reset_keep)
+RESET = (reset, reset_keep)
 
 
 def _begin(impl: Adapter, graph: Any, _path: Path) -> None:
@@ -112,7 +113,7 @@ def test_call_in_a_state(impl: Adapter, key: str, tmp_path: Path) -> None:
     if key == "reset":
         impl.need_reset()
     for state in call.states:
-        if state in KEPT and not impl.owes("keep_graph"):
+        if (state in KEPT and not impl.owes("keep_graph")) or (state in RESET and not impl.has_reset):
             continue
         with stream_kept(impl), contextlib.suppress(Unsupported), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a class may warn where debugging is off, or of what it ignores

@@ -42,6 +42,7 @@ from suites.misuse.programs import (
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine
 from suites.support.recovery import expect_capture
+from suites.support.tokens import equal
 
 
 def refused(impl: Adapter, state: State, call: Callable[[Any], Any], what: str) -> None:
@@ -92,7 +93,7 @@ def test_instantiate_after_failure(impl: Adapter, state: State) -> None:
 @requirement("misuse.pool-needs-capture")
 @in_states(new, capturing, reset)
 def test_pool(impl: Adapter, state: State) -> None:
-    """The pool of a graph without a finished capture is refused, or is good for another capture."""
+    """The pool of a graph without a finished capture is refused, or is the graph's and good for another capture."""
     with state(impl, Affine(impl)) as graph:
         try:
             token = graph.pool()
@@ -101,6 +102,10 @@ def test_pool(impl: Adapter, state: State) -> None:
             return
         if state is capturing:
             graph.capture_end()
+    promise = "a token that pool gives without a capture names the pool that the graph then captures into"
+    if state is not capturing:
+        expect_capture(impl, graph, promise)
+    expect(equal(graph.pool(), token) is not False, promise, "after the capture pool gives another")
     promise = "a token that pool gives without a capture can be given to another capture"
     expect(token is not None, promise, "pool returned None")
     other, settings = impl.graph_for(pool=token)

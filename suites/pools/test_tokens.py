@@ -87,8 +87,12 @@ def _expect_usable(impl: Adapter, token: Any, promise: str) -> None:
         expect_equal(impl, out, value + 5, promise)
 
 
-def _expect_refused_or_usable(impl: Adapter, graph: Any, when: str) -> None:
-    """Reject unless pool() of a graph without a capture is refused, or gives a token that a capture can use."""
+def _expect_refused_or_usable(impl: Adapter, graph: Any, when: str) -> list[Any]:
+    """Reject unless pool() of a graph without a capture is refused, or gives a token that a capture can use.
+
+    Returns:
+        The token, if there is one.
+    """
     promise = f"pool() {when} is refused or gives a token that another capture can use"
     tokens: list[Any] = []
     error = caught(lambda: tokens.append(graph.pool()))
@@ -96,18 +100,22 @@ def _expect_refused_or_usable(impl: Adapter, graph: Any, when: str) -> None:
     for token in tokens:
         expect(token is not None, promise, "pool() returned None, which names no pool")
         _expect_usable(impl, token, promise)
+    return tokens
 
 
 @requirement("pools.token-before-capture")
 def test_pool_before_a_capture(impl: Adapter) -> None:
-    """pool() of a new graph is refused or gives a token, and does no harm."""
+    """pool() of a new graph is refused or gives the token of the pool that it will use, and does no harm."""
     graph = impl.new_graph()
-    _expect_refused_or_usable(impl, graph, "before a capture")
+    tokens = _expect_refused_or_usable(impl, graph, "before a capture")
     source = impl.full(SIZE, 1.0)
     out = capture_into(impl, graph, lambda: chain(source, 2))
     out.fill_(POISON)
     replay(impl, graph)
     expect_equal(impl, out, 3.0, "a call of pool() leaves the graph able to capture and replay")
+    for token in tokens:
+        promise = "a token that pool() gives before the capture is that of the pool that the capture uses"
+        expect(equal(graph.pool(), token) is not False, promise, "pool() gives another one after it")
 
 
 @requirement("pools.token-after-reset")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter, in_thread
+from conformance.errors import Unsupported
 from conformance.reproducing.steps import constant
 from suites.random_programs import scripts
 from suites.random_programs.drawing import programs
@@ -23,8 +24,15 @@ POISON = 77
 
 
 def hold(impl: Adapter, count: int, **shape: Any) -> None:
-    """Reject unless programs of that shape give the same bits eagerly and replayed."""
-    scripts.hold(impl, count, lambda script: _Comparison(script, script.draw(programs(**shape))).run())
+    """Reject unless programs of that shape give the same bits eagerly and replayed.
+
+    Raises:
+        Unsupported: the device runs none of them eagerly.
+    """
+    outcomes: list[bool] = []
+    scripts.hold(impl, count, lambda script: outcomes.append(_Comparison(script, script.draw(programs(**shape))).run()))
+    if not any(outcomes):
+        raise Unsupported("the device runs none of the drawn programs eagerly")
 
 
 class _Comparison:
@@ -41,14 +49,16 @@ class _Comparison:
         self._names = [entry.name for entry in program.inputs]
         self._pools: set[int] = set()
 
-    def run(self) -> None:
-        """Capture, then replay round after round."""
+    def run(self) -> bool:
+        """Capture, then replay round after round, a program that the device runs eagerly; whether it does."""
         if any(call.function == BLEND for call in self.program.calls):
             self.script.use(register_blend)
             self.script.do("register_blend()")
         self.script.do("fork_0, fork_1, side = impl.new_stream(), impl.new_stream(), impl.new_stream()")
         self.script.do("event = impl.new_event()")
         expected = self._expected()
+        if expected is None:
+            return False
         for entry in self.program.inputs:
             self.script.do(f"{entry.name} = {entry.text(entry.seed)}")
         for number, capture in enumerate(self.program.captures):
@@ -60,11 +70,15 @@ class _Comparison:
             self.script.do(*(f"graph_{number}.replay()" for number in range(len(self.program.captures))))
             for name, value in values.items():
                 self.script.do(f"expect_equal(impl, {name}, {constant(value)}, {f'{PROMISE} ({name})'!r})")
+        return True
 
     # -- eagerly ------------------------------------------------------------------------------------------------------
 
-    def _expected(self) -> list[Tensors]:
-        """What each round leaves: computed on the host, or by the device itself where its arithmetic is its own."""
+    def _expected(self) -> list[Tensors] | None:
+        """What each round leaves: computed on the host, or by the device itself where its arithmetic is its own.
+
+        ``None`` where the device refuses the program, for want of a dtype or an operator.
+        """
         if self._impl.device.type == "cpu":
             # In a thread of its own: in this one the implementation may have a hand in what the host computes.
             rounds: list[Tensors] = in_thread(
@@ -72,7 +86,10 @@ class _Comparison:
             )
             return rounds
         with self._on_side():
-            return self._eager(self._impl.device, self._impl.tensor, self._impl.read)
+            try:
+                return self._eager(self._impl.device, self._impl.tensor, self._impl.read)
+            except (RuntimeError, TypeError, NotImplementedError):
+                return None
 
     def _eager(
         self,

@@ -153,7 +153,9 @@ def test_handles_name_the_new_capture(impl: Adapter) -> None:
             old.body()
 
     graph, _ = captured(impl, three_times, keep_graph=True)
-    replay(impl, graph)
+    with Editor(impl, graph).executable() as executable:
+        launch(impl, executable)
+    old.expect_runs(3, "the template's handle leads to the capture")
     graph.reset()
     capture_into(impl, graph, new.body)
     with Editor(impl, graph).executable() as executable:

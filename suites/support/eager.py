@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.errors import Unsupported
+from suites.support.captures import captured
 from suites.support.streams import side_stream
 
 
@@ -32,6 +33,19 @@ def run_eagerly(impl: Adapter, what: str, program: Callable[[], Any], times: int
         impl.synchronize()
     except Exception as error:
         raise Unsupported(f"the device does not run {what} without waiting: {type(error).__name__}: {error}") from error
+
+
+def captured_after_eager(impl: Adapter, what: str, program: Callable[[], Any]) -> tuple[Any, Any]:
+    """A graph of `program`, which ran eagerly before, and what `program` returned.
+
+    Raises:
+        Unsupported: the device does not run it, or captures do not take it: that they do is another requirement's.
+    """
+    run_eagerly(impl, what, program)
+    try:
+        return captured(impl, program)
+    except Exception as error:
+        raise Unsupported(f"captures do not take {what}: {type(error).__name__}: {error}") from error
 
 
 @contextlib.contextmanager

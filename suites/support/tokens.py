@@ -9,7 +9,7 @@ from typing import Any
 
 def _comparable(token: Any) -> bool:
     """Whether a token's type says what equality is, which an object that has nothing but its identity does not."""
-    compare: Any = type(token).__eq__
+    compare: Any = type(token).__eq__  # a class may have put anything there
     if compare is object.__eq__ or compare is None:
         return False
     try:

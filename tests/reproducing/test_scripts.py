@@ -40,7 +40,7 @@ BROKEN = {
         "suites/misuse/test_nothing_held.py",
         f"{LIFECYCLE}::test_refusals",
     ),
-    "tests/reproducing/new_tokens.py:NewTokenAtEveryCall": ("suites/pools/test_tokens.py", f"{LIFECYCLE}::test_blocks"),
+    "tests/reproducing/new_tokens.py:NewTokenAtEveryCall": ("suites/pools/test_tokens.py",),
     "reference_impl/faults/lifetimes.py:HidesASpoiledCapture": (
         "suites/failed_capture/test_reported.py",
         "suites/random_programs/test_spoiled.py::test_spoiled",

@@ -28,7 +28,7 @@ def test_there_are_enough() -> None:
 
 def test_the_kit_reads_them() -> None:
     assert len(catalogue.faults(catalogue.FAULTS, REGISTRY)) == len(FAULTS)
-    assert len(catalogue.variants(catalogue.VARIANTS)) == len(VARIANTS)
+    assert len(catalogue.variants(catalogue.VARIANTS, REGISTRY)) == len(VARIANTS)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -1,4 +1,4 @@
-"""By which level a fault was rejected, and what the table says of that."""
+"""By which level a fault was rejected, what a variant may decline, and what the table says of both."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Area, Registry, Requirement
-from conformance.selfcheck.outcomes import Observed, Outcome, Row, judge_fault
+from conformance.selfcheck.outcomes import Observed, Outcome, Row, judge_fault, judge_variant
 from conformance.selfcheck.table import Table, as_markdown, as_text, verdict
 from reference_impl.faults.fault import Fault
+from reference_impl.variants import Variant
 
 MUST = Requirement("area.stated", "area", "must", "What a document says.", ("a page",), "1.10")
 ADVISED = Requirement("area.elsewhere", "area", "must", "A document of CUDA's.", ("a page",), "1.10", advised=("xpu",))
@@ -29,6 +30,11 @@ def row(*results: TestResult, implementation: str = "reference", dialect: str = 
     named = tuple(REGISTRY.requirements)
     fault = Fault("a-fault", "class", "Something is wrong.", named, implementation, contextlib.nullcontext)
     return judge_fault(fault, dialect, named, Observed(results), REGISTRY)  # type: ignore[arg-type]
+
+
+def table_of(*rows: Row) -> Table:
+    """A table of these rows."""
+    return Table(rows, {}, narrowed=False, kit_version="1", suite_digest="0", started_at="", duration_s=1, processes=1)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ def test_what_is_not_killed_has_no_level(results: list[TestResult]) -> None:
 
 def test_the_table_says_how_many_of_each() -> None:
     rows = (row(rejection(MUST.id)), row(rejection(MUST.id)), row(rejection(SHOULD.id)), row())
-    table = Table(rows, {}, narrowed=False, kit_version="1", suite_digest="0", started_at="", duration_s=1, processes=1)
+    table = table_of(*rows)
     words = "2 of 4 faults rejected by a must, 1 by a should alone"
     for text in (verdict(table), as_text(table), as_markdown(table)):
         assert words in text
@@ -67,3 +73,39 @@ def test_a_table_without_levels_is_read() -> None:
     assert Row.from_dict(values).level == "must"
     del values["level"]
     assert Row.from_dict(values).level is None
+
+
+def declining(*results: TestResult) -> Row:
+    """What a variant that declines the advice comes to."""
+    about = "It does something else than is advised."
+    variant = Variant("a-variant", about, ("reference",), contextlib.nullcontext, (SHOULD.id,))
+    return judge_variant(variant, "reference", Observed(results), REGISTRY, None)
+
+
+def met(*ids: str) -> TestResult:
+    """A passed test that decides these requirements."""
+    return TestResult(f"test of {ids}", ids, Verdict.PASS)
+
+
+def test_a_variant_may_decline_advice() -> None:
+    accepted = declining(rejection(SHOULD.id), met(MUST.id))
+    assert (accepted.outcome, accepted.message) == (Outcome.ACCEPTED, "declines the advice area.advice")
+    assert "| accepted, declines the advice area.advice |" in as_markdown(table_of(accepted))
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [rejection(SHOULD.id), rejection(MUST.id)],
+        [rejection(SHOULD.id, MUST.id)],
+        [rejection(SHOULD.id), rejection(ADVISED.id)],
+    ],
+)
+def test_it_declines_nothing_else(results: list[TestResult]) -> None:
+    assert declining(*results).outcome is Outcome.FALSE_ALARM
+
+
+def test_what_it_declines_has_to_notice() -> None:
+    assert declining(met(SHOULD.id)).outcome is Outcome.BROKEN
+    # Where its tests did not run, there is nothing to be said.
+    assert declining(met(MUST.id)).outcome is Outcome.ACCEPTED

@@ -1,0 +1,1 @@
+"""Tests of waivers: their files, what they accept, and what they fail a run for."""
