@@ -130,7 +130,9 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         metavar="P[,P]",
         help=f"claim these parts of what is documented, instead of all: {', '.join(PROFILES)}",
     )
-    with contextlib.suppress(ValueError, argparse.ArgumentError):  # pytest has an option of that name, which then says it for both
+    with contextlib.suppress(
+        ValueError, argparse.ArgumentError
+    ):  # pytest has an option of that name, which then says it for both
         group.addoption("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
     group.addoption(
         "--record", metavar="PATH", help="write the record there (a folder, or several names: one file for each)"

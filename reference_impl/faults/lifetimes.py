@@ -56,9 +56,9 @@ class ResetKeepsHandles(CUDAGraph):
         return self._old_exec or super().raw_cuda_graph_exec()
 
 
-@FAULTS.graph_class("reset.pool-refused")
+@FAULTS.graph_class("misuse.pool-needs-capture")
 class ResetKeepsTheToken(CUDAGraph):
-    """After reset() pool() still gives the token of the pool that was released."""
+    """After reset() pool() still gives the token of the pool that was released, and then captures into another."""
 
     _token: Any = None
 

@@ -43,11 +43,11 @@ class Variant:
 class Variants(list[Variant]):
     """The variants of one module."""
 
-    def graph_class(self, *implementations: str) -> Callable[[_Class], _Class]:
+    def graph_class(self, *implementations: str, declines: tuple[str, ...] = ()) -> Callable[[_Class], _Class]:
         """Note a graph class; its name and its docstring are the variant's."""
 
         def note(cls: _Class) -> _Class:
-            self._note(cls, implementations, functools.partial(contextlib.nullcontext, cls))
+            self._note(cls, implementations, functools.partial(contextlib.nullcontext, cls), declines)
             return cls
 
         return note

@@ -141,9 +141,17 @@ class Hooks(Machine):
     def remove(self, pick: int) -> None:
         """Take a hook back, also one of a graph that is gone."""
         names = [*self.registered]
-        name = names[pick % len(names)]
+        self._remove(names[pick % len(names)])
+
+    def _remove(self, name: str) -> None:
         del self.registered[name]
         self.call(f"{name}.remove()", "the handle of a hook removes it")
+
+    def _reset(self, graph: Graph) -> None:
+        # Whether hooks outlive a reset() is left open, so none is on the graph.
+        for name in [name for name, (owner, _) in self.registered.items() if owner is graph]:
+            self._remove(name)
+        super()._reset(graph)
 
     @invariant()
     def fired(self) -> None:
