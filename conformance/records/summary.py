@@ -70,7 +70,7 @@ def _counts(assessment: Assessment) -> str:
 
 
 def _troubles(summary: RunSummary) -> str:
-    """The requirements with a test that was rejected, waived or in error: musts first, and the gravest first."""
+    """The requirements with a test that was rejected, waived or in error: errors, then musts, the gravest first."""
     by_requirement: dict[str, list[TestResult]] = {}
     for result in summary.results:
         if result.verdict.rejects or result.verdict in {Verdict.ERROR, Verdict.WAIVED}:
@@ -80,7 +80,8 @@ def _troubles(summary: RunSummary) -> str:
     for identity, results in by_requirement.items():
         entry = summary.requirements[identity]
         worst = max(results, key=lambda result: result.verdict.severity)
-        order = (_LEVELS.index(entry.level), -worst.verdict.severity, identity)
+        # What went wrong in the kit or the adapter decides the run, whatever the level.
+        order = (worst.verdict is not Verdict.ERROR, _LEVELS.index(entry.level), -worst.verdict.severity, identity)
         rows.append((order, (identity, entry.level, worst.verdict.value, len(results), _reason(worst))))
     rows.sort()
     top_rows = [row for _, row in rows[:_SHOWN]]

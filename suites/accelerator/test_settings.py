@@ -104,11 +104,18 @@ def test_mode_lasts(impl: Adapter, mode: str) -> None:
         raise Unsupported(f"the backend takes no mode {mode!r}: {in_words(refusal)}")
     outcomes = []
     for _ in range(3):
-        outcomes.append(attempt(impl, Affine(impl).body, unsafe(impl), graph=graphs[0]))
+        outcomes.append(_outcome_of_an_unsafe_call(impl, graphs[0]))
         graphs[0].reset()
     promise = f"the mode given at construction, {mode!r}, holds for every capture: each allows an unsafe call, or none"
-    alike = len({outcome.refusal is None for outcome in outcomes}) == 1
-    expect(alike, promise, "; ".join(map(str, outcomes)))
+    expect(len(set(outcomes)) == 1, promise, "; ".join(outcomes))
+
+
+def _outcome_of_an_unsafe_call(impl: Adapter, graph: Any) -> str:
+    try:
+        outcome = attempt(impl, Affine(impl).body, unsafe(impl), graph=graph)
+    except Exception as error:  # a mode of its own may be all that a backend has
+        return f"no capture ({type(error).__name__})"
+    return "allowed" if outcome.refusal is None else "refused"
 
 
 @requirement("accelerator.settings-last")
