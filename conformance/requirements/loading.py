@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 
+from conformance.errors import RequirementError
 from conformance.requirements.area_files import read_registry
 from conformance.requirements.registry import Area, Registry, Requirement
 from conformance.requirements.statements import Document, read_documents
@@ -37,7 +38,11 @@ def load_documents() -> Mapping[str, Document]:
 
 
 def tied(registry: Registry, documents: Iterable[Document]) -> Registry:
-    """`registry` with each requirement knowing its statements, and the dialects that have none to bind them."""
+    """`registry` with each requirement knowing its statements, and the dialects that have none to bind them.
+
+    Raises:
+        RequirementError: no document promises what a ``must`` demands.
+    """
     statements: dict[str, list[str]] = {}
     promises: dict[str, set[Dialect]] = {}
     for document in documents:
@@ -49,6 +54,8 @@ def tied(registry: Registry, documents: Iterable[Document]) -> Registry:
 
     def known(entry: Requirement) -> Requirement:
         silent = tuple(dialect for dialect in entry.dialects if dialect not in promises.get(entry.id, ()))
+        if entry.level == "must" and entry.untestable is None and silent == entry.dialects:
+            raise RequirementError(f"{entry.area}.toml, {entry.id}: a must that no statement of a document promises")
         return replace(
             entry,
             statements=tuple(statements.get(entry.id, ())),

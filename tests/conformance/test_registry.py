@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from conformance.errors import RequirementError
 from conformance.markers import requirement
 from conformance.requirements.area_files import read_registry
-from conformance.requirements.loading import load_registry
-from conformance.requirements.registry import Registry, Requirement, unclaimed
+from conformance.requirements.loading import load_registry, tied
+from conformance.requirements.registry import Area, Registry, Requirement, unclaimed
+from conformance.requirements.statements import Document, Statement
 
 GOOD = """
 area = "alpha"
@@ -128,3 +130,27 @@ def test_a_requirement_survives_its_dictionary(registry: Registry) -> None:
 
 def test_the_kits_own_requirements_are_well_formed() -> None:
     assert load_registry().requirements
+
+
+def test_until_comes_after_since(tmp_path: Path) -> None:
+    assert _read(tmp_path, GOOD + 'until = "2.11"\n').requirements["alpha.one"].until == "2.11"
+    with pytest.raises(RequirementError, match=r"alpha\.one: 'until' is 2\.8, which is not after 'since', 2\.8"):
+        _read(tmp_path, GOOD + 'until = "2.8"\n')
+
+
+def test_a_must_that_no_document_promises_is_refused() -> None:
+    entry = Requirement("a.one", "a", "must", "One.", ("a page",), "2.8", dialects=("cuda", "xpu"))
+    behaviour = Statement("page.Graph.one", "Graph", "behaviour", "One.", ("a.one",))
+    sentence = dataclasses.replace(behaviour, kind="sentence")
+    registry = Registry([Area("a", "An area", (entry,))])
+    with pytest.raises(RequirementError, match=r"a\.toml, a\.one: a must that no statement of a document promises"):
+        tied(registry, [Document("page", "A page", "2.8", "cuda", (behaviour,))])
+    known = tied(registry, [Document("page", "A page", "2.8", "cuda", (sentence,))]).requirements["a.one"]
+    assert (known.statements, known.advised) == (("page.Graph.one",), ("xpu",))
+    assert (known.level_for("cuda"), known.level_for("xpu")) == ("must", "should")
+
+
+def test_a_requirement_holds_until_a_release_that_no_longer_asks_it() -> None:
+    entry = Requirement("a.one", "a", "must", "One.", ("a page",), "2.8", until="2.11")
+    releases = ("2.7", "2.8", "2.10", "2.11", "2.14")
+    assert [release for release in releases if entry.holds_for("cuda", release)] == ["2.8", "2.10"]
