@@ -54,14 +54,11 @@ WRONG = "fail('it holds', 'it does not')"
         ("Poor", "advice", ("--profile=core", "--strict"), 1, "CONFORMS IN PART: *"),
     ],
 )
-@pytest.mark.parametrize("where", ["--no-isolate", "-n1"])
 def test_the_exit_status_is_about_what_was_asked_for(
-    kit: Kit, where: str, impl: str, wrong: str, words: tuple[str, ...], status: int, line: str
+    kit: Kit, impl: str, wrong: str, words: tuple[str, ...], status: int, line: str
 ) -> None:
-    if where == "-n1" and (impl, wrong) != ("Poor", ""):
-        pytest.skip("a worker is slow to start, and the controller judges in the same way")
     kit.tests(BODIES.format(**{"core": "...", "advice": "...", "pools": "...", **({wrong: WRONG} if wrong else {})}))
-    result, record = kit.recorded(where, *words, impl=f"fake.py:{impl}")
+    result, record = kit.recorded(*words, impl=f"fake.py:{impl}")
     assert result.ret == status
     result.stdout.fnmatch_lines([line])
     assert record.footer is not None
