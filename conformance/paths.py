@@ -52,9 +52,9 @@ def _check_own(package: str, file: Path) -> None:
 
 @cache
 def suite_digest() -> str:
-    """SHA-256 over the names and contents of the suites' and the requirements' files."""
+    """SHA-256 over the names and contents of the files of the suites, the requirements and the documents."""
     digest = hashlib.sha256()
-    files = [*SUITES.rglob("*.py"), *(KIT / "requirements" / "areas").glob("*.toml")]
+    files = [*SUITES.rglob("*.py"), *(KIT / "requirements").rglob("*.toml")]
     for file in sorted(files, key=lambda path: path.relative_to(HOME).as_posix()):
         content = file.read_bytes()
         digest.update(f"{file.relative_to(HOME).as_posix()}\0{len(content)}\0".encode())

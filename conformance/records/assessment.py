@@ -81,7 +81,7 @@ class Assessment:
         exceptions: the ids of the shoulds that were tried and are not followed.
         hazards: the tests that crashed or hung and decide no must.
         profiles: what is said of each profile that the documents of the revision have any must of.
-        declined: the capabilities and reasons for which musts were not tried.
+        declined: the names of the profiles with a must that was declined or could not be tried.
         not_applicable: the requirements of other dialects or revisions.
         untestable: the requirements that hold but that no test can decide.
     """
@@ -184,7 +184,7 @@ def assess(
         profiles=judge.profiles(),
         declined=tuple(
             dict.fromkeys(
-                entry.capability or "what could not be tried here"
+                profile_of(entry)
                 for entry in entries
                 if entry.level == "must" and verdicts[entry.id] is Verdict.UNSUPPORTED
             )

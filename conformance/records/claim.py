@@ -128,7 +128,7 @@ def _remarks(assessment: Assessment) -> list[str]:
     verdict = assessment.verdict
     remarks = []
     if assessment.declined:
-        remarks.append(f"musts were declined or not tried for {', '.join(assessment.declined)}")
+        remarks.append(f"musts were declined or not tried in {', '.join(assessment.declined)}")
     if verdict is RunVerdict.CONFORMS_IN_PART:
         remarks.append(f"conforms in {', '.join(_claimed(assessment))}")
     if verdict is RunVerdict.DOES_NOT_CONFORM and assessment.target.profiles:

@@ -17,11 +17,13 @@ class Profile:
         name: by which a claim calls it.
         meaning: what an implementation that conforms in it does as documented.
         capabilities: the optional features that it consists of; none for what every class has.
+        area: whose requirements are all part of it, whatever else they need.
     """
 
     name: str
     meaning: str
     capabilities: tuple[str, ...]
+    area: str | None = None
 
 
 #: What is in no other profile.
@@ -53,15 +55,18 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             Profile("hooks", "runs hooks at the end of a capture and after each instantiation", ("hooks",)),
             Profile("phases", "ends a capture in two phases", ("capture_phases",)),
             Profile("debug", "dumps its graphs", ("debug_dump",)),
-            Profile("data", "describes its graphs as data", ("graph_data",)),
+            Profile("data", "describes its graphs as data", ("graph_data",), area="graph-data"),
             Profile("callables", "makes graphed callables", ("graphed_callables",)),
         )
     }
 )
 
-_PROFILE_OF = {capability: profile.name for profile in PROFILES.values() for capability in profile.capabilities}
+_OF_CAPABILITY = {capability: profile.name for profile in PROFILES.values() for capability in profile.capabilities}
+_OF_AREA = {profile.area: profile.name for profile in PROFILES.values() if profile.area is not None}
 
 
 def profile_of(requirement: Requirement) -> str:
     """The name of the profile that `requirement` is part of."""
-    return CORE if requirement.capability is None else _PROFILE_OF.get(requirement.capability, CORE)
+    if requirement.area in _OF_AREA:
+        return _OF_AREA[requirement.area]
+    return CORE if requirement.capability is None else _OF_CAPABILITY.get(requirement.capability, CORE)

@@ -130,7 +130,7 @@ ALL = dict.fromkeys([MUST, OTHER, POOLED, ADVICE, LONG], PASS)
             {},
             (
                 "CONFORMS IN PART: {}: 2 of 3 musts met, 1 declined; 1 of 1 pieces of advice followed; "
-                "musts were declined or not tried for pools; conforms in core"
+                "musts were declined or not tried in pools; conforms in core"
             ),
             "Conforms in part: core.",
         ),
@@ -145,7 +145,7 @@ ALL = dict.fromkeys([MUST, OTHER, POOLED, ADVICE, LONG], PASS)
             {"target": Target(("core", "pools"))},
             (
                 "DOES NOT CONFORM: {}: 2 of 3 musts met, 1 declined; 1 of 1 pieces of advice followed; "
-                "musts were declined or not tried for pools; asked for: core, pools"
+                "musts were declined or not tried in pools; asked for: core, pools"
             ),
             "Does not conform in what was asked for: core, pools.",
         ),

@@ -39,7 +39,7 @@ def test_good_run_holds(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) 
         both,
         "Conforms in part: core, keep-graph.",
         "As cuda 2.14: 3 of 4 musts met, 1 declined; 1 of 1 pieces of advice followed.",
-        "Musts were declined or not tried for capture_modes.",
+        "Musts were declined or not tried in error-modes.",
         "sample.Graph",
         "sample device",
         "0123abcd",
