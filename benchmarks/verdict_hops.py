@@ -72,7 +72,7 @@ def _ours(counter: Counter) -> Hops:
 
 def main() -> None:
     for name, way in ways().items():
-        judged = sum(function == "assess" and file.endswith("verdicts.py") for file, function in way.calls)
+        judged = sum(function == "assess" and file.endswith("assessment.py") for file, function in way.calls)
         counts = (
             f"{len(way.calls):5} calls, {way.files:3} files, {way.changes:4} changes of file, judged {judged} times"
         )

@@ -18,7 +18,6 @@ ABSENT = (
     "template_editing",
     "debug_dump",
     "graph_data",
-    "rng",
     "graphed_callables",
     "fork_join",
     "threads",

@@ -12,6 +12,7 @@ import pytest
 
 HOME = Path(__file__).parents[2]
 TEXT = (HOME / "docs" / "tutorial.md").read_text(encoding="utf-8")
+README = (HOME / "README.md").read_text(encoding="utf-8")
 #: A requirement's row in the table that a run ends with.
 ROW = re.compile(r"^(reinstantiation\.[a-z-]+ +(?:must|should) .+?) *$", re.MULTILINE)
 
@@ -50,6 +51,17 @@ def test_the_run_ends_as_shown(run: subprocess.CompletedProcess[str]) -> None:
     assert run.returncode == 1, run.stdout[-2000:] + run.stderr
     assert len(ROW.findall(TEXT)) == 7
     assert ROW.findall(run.stdout) == ROW.findall(TEXT)
+    (counts,) = re.findall(r"^(verdict .*?^fail .*?)$", TEXT, re.MULTILINE | re.DOTALL)
+    assert counts in run.stdout
+    (line,) = re.findall(r"^DOES NOT CONFORM: .*$", TEXT, re.MULTILINE)
+    assert line in run.stdout.splitlines()
+
+
+def test_the_readme_shows_the_end_of_that_run(run: subprocess.CompletedProcess[str]) -> None:
+    (excerpt,) = re.findall(r"^```\n(requirement .*?)^```$", README, re.MULTILINE | re.DOTALL)
+    lines = [line for line in excerpt.splitlines() if line != "…"]
+    assert len(lines) > 5
+    assert [line for line in lines if line not in run.stdout.splitlines()] == []
 
 
 def test_the_failure_reads_as_shown(run: subprocess.CompletedProcess[str]) -> None:
@@ -65,7 +77,7 @@ def test_the_script_fails_until_the_class_is_repaired(folder: Path) -> None:
     (script,) = folder.glob("scripts/*test-many-instantiations.py")
     failing = _python(folder, os.fspath(script))
     assert failing.returncode == 1
-    assert "promised: instantiate() number 2 has the edit of its round" in failing.stderr
+    assert "expected: instantiate() number 2 has the edit of its round" in failing.stderr
     source = folder / "quick_graph.py"
     source.write_text(source.read_text(encoding="utf-8").partition("    has_executable")[0], encoding="utf-8")
     repaired = _python(folder, os.fspath(script))

@@ -7,9 +7,11 @@ from typing import Any, NoReturn
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 Node = Callable[[], object]
+
+_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 #: Operators whose result depends on values, which no capture has: ``item``, ``nonzero``, a boolean mask.
 _NEEDS_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
@@ -45,22 +47,29 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if not self._is_recording() or _is_view(func):
             return func(*args, **kwargs)
+        if func.namespace != "aten":
+            # The host code of a custom operator runs now, once; what it calls is recorded.
+            with self:
+                return func.redispatch(_CPU, *args, **kwargs)
         written = _written(func, args, kwargs)
         self._refuse_what_cannot_be_recorded(func, written)
         if written:
-            self.nodes.append(lambda: func(*args, **kwargs))
+            _grow(func, args, kwargs)
+            node_args, node_kwargs = _as_they_are((args, kwargs))
+            self.nodes.append(lambda: func(*node_args, **node_kwargs))
             return _as_returned(func, list(written.values()))
         return self._functional(func, args, kwargs)
 
     def _functional(self, func: Any, args: Any, kwargs: Any) -> Any:
         # A trial on the inputs as they are gives the sizes and layouts; what it computed is thrown away.
         results = func(*args, **kwargs)
-        outputs = _tensors(results)
+        outputs = _as_they_are(_tensors(results))
         for output in outputs:
             _poison(output)
+        node_args, node_kwargs = _as_they_are((args, kwargs))
 
         def node() -> None:
-            for output, value in zip(outputs, _tensors(func(*args, **kwargs)), strict=True):
+            for output, value in zip(outputs, _tensors(func(*node_args, **node_kwargs)), strict=True):
                 output.copy_(value)
 
         self.nodes.append(node)
@@ -91,7 +100,28 @@ class Recorder(TorchDispatchMode):
             self.spoil(f"{func} writes an argument and makes a new tensor as well, which this device cannot record")
 
 
+def _as_they_are(tensors: Any) -> Any:
+    """`tensors` as a node needs them: over the same memory, and with their present sizes whatever becomes of theirs."""
+    return tree_map_only(torch.Tensor, torch.Tensor.detach, tensors)
+
+
+def _grow(func: Any, args: Any, kwargs: Any) -> None:
+    """Give each empty ``out=`` tensor the size that a trial on another one has."""
+    outputs = {
+        one.name: kwargs[one.name]
+        for one in func._schema.arguments
+        if one.is_out and isinstance(kwargs.get(one.name), torch.Tensor) and kwargs[one.name].numel() == 0
+    }
+    if not outputs:
+        return
+    trial = {name: torch.empty_like(output) for name, output in outputs.items()}
+    func(*args, **(kwargs | trial))
+    for name, output in outputs.items():
+        output.resize_(trial[name].shape)
+
+
 def _is_view(func: Any) -> bool:
+    """Whether `func` only gives or changes a view, so that there is nothing for the device to do."""
     if torch.Tag.inplace_view in func.tags:
         return True
     aliases = [one.alias_info for one in func._schema.returns if one.alias_info is not None]
