@@ -177,7 +177,7 @@ def _documents(names: Collection[str]) -> list[Document]:
 def _print_coverage(parts: Sequence[Coverage], totals: Sequence[Coverage]) -> None:
     rows = [(part.document, part.member or "(all)", *part.counts) for part in parts]
     sums = [sum(column) for column in zip(*(part.counts for part in totals), strict=True)]
-    headers = ("document", "member", "statements", "decided", "untestable", "undecided")
+    headers = ("document", "member", "statements", "decided", "recorded", "untestable", "undecided")
     print(tabulate([*rows, ("(all)", "", *sums)], headers=headers))
     hopeless = [(entry.id, entry.untestable) for part in totals for entry in part.untestable]
     if hopeless:

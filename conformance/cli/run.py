@@ -31,6 +31,10 @@ def add(commands: Commands) -> None:
     parser.add_argument("--device", help="for implementations with a choice: cpu, cuda or cuda:N")
     parser.add_argument("--revision", metavar="R", help="the PyTorch release to be held to")
     parser.add_argument("--record", metavar="PATH", help="write the record there")
+    parser.add_argument(
+        "--profile", action="append", default=[], metavar="P[,P]", help="claim these profiles, instead of all"
+    )
+    parser.add_argument("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
     parser.add_argument("--waivers", metavar="FILE", help="accept the known failures that this TOML file lists")
     parser.add_argument("--test", action="append", default=[], metavar="ID", help="only this test, by its recorded id")
 
@@ -58,6 +62,8 @@ def _run(options: argparse.Namespace) -> int:
         if (value := getattr(options, option)) is not None
     ]
     words += [f"--test={test}" for test in options.test]
+    words += [f"--profile={names}" for names in options.profile]
+    words += ["--strict"] if options.strict else []
     return int(pytest.main([*words, *options.rest, *_paths(options)]))
 
 

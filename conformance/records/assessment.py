@@ -174,7 +174,11 @@ def assess(
         musts=judge.tally("must"),
         advice=judge.tally("should"),
         composites=_count(verdicts[entry.id] for entry in entries if entry.composite and entry.scored),
-        exceptions=tuple(entry.id for entry in entries if entry.level == "should" and _is_unmet(verdicts[entry.id])),
+        exceptions=tuple(
+            entry.id
+            for entry in entries
+            if entry.level == "should" and not entry.composite and _is_unmet(verdicts[entry.id])
+        ),
         hazards=tuple(
             result.test
             for result in results

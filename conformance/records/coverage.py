@@ -24,6 +24,7 @@ class Coverage:
         document: its key.
         member: the member, or ``None`` for the whole document.
         decided: the statements that the runs decided.
+        recorded: those that leave something open: what the runs saw of it is recorded, and decides nothing.
         untestable: those that no test can decide.
         undecided: the rest.
     """
@@ -31,13 +32,14 @@ class Coverage:
     document: str
     member: str | None
     decided: tuple[Statement, ...]
+    recorded: tuple[Statement, ...]
     untestable: tuple[Statement, ...]
     undecided: tuple[Statement, ...]
 
     @property
-    def counts(self) -> tuple[int, int, int, int]:
-        """How many statements there are, and how many are decided, untestable and undecided."""
-        parts = (len(self.decided), len(self.untestable), len(self.undecided))
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """How many statements there are, and how many are decided, recorded, untestable and undecided."""
+        parts = (len(self.decided), len(self.recorded), len(self.untestable), len(self.undecided))
         return (sum(parts), *parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,6 +48,7 @@ class Coverage:
             "document": self.document,
             "member": self.member,
             "decided": [entry.id for entry in self.decided],
+            "recorded": [entry.id for entry in self.recorded],
             "untestable": {entry.id: entry.untestable for entry in self.untestable},
             "undecided": [entry.id for entry in self.undecided],
         }
@@ -83,8 +86,11 @@ class _Answers:
 
     def decide(self, statement: Statement) -> bool:
         """Whether each judged requirement that asserts the `statement` was answered, and there is one."""
-        names = set(statement.requirements) - self.recorded
-        return bool(names) and names <= self.judged
+        return not self.record(statement) and set(statement.requirements) <= self.judged | self.recorded
+
+    def record(self, statement: Statement) -> bool:
+        """Whether the `statement` rests on nothing but what is recorded."""
+        return self.recorded.issuperset(statement.requirements)
 
 
 def cover(document: Document, records: Iterable[Record]) -> tuple[Coverage, ...]:
@@ -103,6 +109,7 @@ def _cover(document: Document, member: str | None, statements: Collection[Statem
         document.key,
         member,
         decided=tuple(entry for entry in testable if answered.decide(entry)),
+        recorded=tuple(entry for entry in testable if answered.record(entry)),
         untestable=tuple(entry for entry in statements if entry.untestable is not None),
-        undecided=tuple(entry for entry in testable if not answered.decide(entry)),
+        undecided=tuple(entry for entry in testable if not answered.decide(entry) and not answered.record(entry)),
     )

@@ -26,10 +26,14 @@ from conformance.requirements.profiles import CORE, profile_of
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
-    from conformance.requirements.registry import Registry
+    from conformance.requirements.registry import Registry, Requirement
 
 #: Characters kept of a message that only the summary reads again.
 _REASON_LIMIT = 400
+
+
+def _is_promised(entry: Requirement, subject: Subject) -> bool:
+    return entry.level == "must" and entry.scored and entry.holds_for(subject.dialect, subject.revision)
 
 
 class BriefResult(NamedTuple):
@@ -130,12 +134,12 @@ class Run:
         subject = self.subject
         for name in self._target.profiles:
             if name != CORE and not any(
-                profile_of(entry) == name and entry.scored and entry.holds_for(subject.dialect, subject.revision)
+                _is_promised(entry, subject) and profile_of(entry) == name
                 for entry in self.registry.requirements.values()
             ):
                 raise RecordError(
                     f"--profile={name}: the documents of {subject.dialect} {subject.revision}, which {subject.name} is "
-                    "held to, say nothing of it"
+                    "held to, promise nothing of it"
                 )
 
     def started(self, test: str) -> None:

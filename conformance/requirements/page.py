@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from conformance.requirements.profiles import PROFILES
+from conformance.requirements.profiles import CORE, PROFILES, Profile
 from conformance.requirements.registry import Area, Registry, Requirement
 from conformance.requirements.statements import Document, Statement
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, Capability
@@ -66,13 +66,13 @@ def capability_table() -> str:
 def profile_table() -> str:
     """The profiles, as ``docs/claims.md`` lists them."""
     lines = _table("profile", "an implementation that conforms in it", "capabilities")
-    rows = (
-        _row(
-            f"`{name}`", profile.meaning, ", ".join(f"`{each}`" for each in profile.capabilities) or "none: every class"
-        )
-        for name, profile in PROFILES.items()
-    )
+    rows = (_row(f"`{name}`", profile.meaning, ", ".join(_parts(profile))) for name, profile in PROFILES.items())
     return "\n".join([*lines, *rows]) + "\n"
+
+
+def _parts(profile: Profile) -> list[str]:
+    names = [f"`{name}`" for name in profile.capabilities]
+    return ["what needs none", *names] if profile.name == CORE else names
 
 
 def _release(capability: Capability) -> str:

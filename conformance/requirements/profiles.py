@@ -16,7 +16,7 @@ class Profile:
     Attributes:
         name: by which a claim calls it.
         meaning: what an implementation that conforms in it does as documented.
-        capabilities: the optional features that it consists of; none for what every class has.
+        capabilities: the optional features that it consists of.
         area: whose requirements are all part of it, whatever else they need.
     """
 
@@ -26,7 +26,7 @@ class Profile:
     area: str | None = None
 
 
-#: What is in no other profile.
+#: What every class has, and what is in no other profile.
 CORE = "core"
 #: All profiles together.
 FULL = "full"
@@ -36,13 +36,12 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         profile.name: profile
         for profile in (
-            Profile(CORE, "captures and replays, resets, and has the context manager", ()),
+            Profile(CORE, "captures and replays, resets, and has the context manager", ("rng",)),
             Profile(
                 "streams",
                 "captures work that forks to other streams, and captures in several threads",
                 ("fork_join", "threads"),
             ),
-            Profile("random", "captures random operators", ("rng",)),
             Profile("pools", "shares memory between graphs by tokens, and gives it back", ("pools", "memory_stats")),
             Profile(
                 "keep-graph",

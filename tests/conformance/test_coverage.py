@@ -71,14 +71,16 @@ def test_what_is_only_recorded_decides_nothing(recorded: Recorded) -> None:
     beside = Statement("page.Graph.beside", "Graph", "sentence", "Beside.", ("alpha.one", "alpha.left-open"))
     page = dataclasses.replace(PAGE, statements=(left_open, beside))
     *_, whole = cover(page, [recorded({"alpha.one": Verdict.PASS, "alpha.left-open": Verdict.PASS})])
-    assert (whole.decided, whole.undecided) == ((beside,), (left_open,))
+    assert (whole.decided, whole.recorded, whole.undecided) == ((beside,), (left_open,), ())
+    *_, whole = cover(page, [recorded({"alpha.one": Verdict.NOT_RUN, "alpha.left-open": Verdict.PASS})])
+    assert (whole.decided, whole.recorded, whole.undecided) == ((), (left_open,), (beside,))
 
 
 def test_each_requirement_is_needed_and_members_are_counted_apart(recorded: Recorded) -> None:
     graph, replay, whole = cover(PAGE, [recorded({"alpha.two": Verdict.PASS})])
-    assert (graph.member, graph.counts) == ("Graph", (2, 0, 1, 1))
-    assert (replay.member, replay.counts) == ("replay", (1, 1, 0, 0))
-    assert (whole.member, whole.counts) == (None, (3, 1, 1, 1))
+    assert (graph.member, graph.counts) == ("Graph", (2, 0, 0, 1, 1))
+    assert (replay.member, replay.counts) == ("replay", (1, 1, 0, 0, 0))
+    assert (whole.member, whole.counts) == (None, (3, 1, 0, 1, 1))
 
 
 def test_runs_are_united(recorded: Recorded) -> None:
@@ -122,9 +124,9 @@ def test_coverage_lists_what_is_undecided(page: None, recorded: Recorded, capsys
     assert main(["requirements", "--coverage", str(record.path)]) == 1
     output = capsys.readouterr().out
     assert [line.split() for line in output.splitlines() if line.startswith("page ")] == [
-        ["page", "Graph", "2", "0", "1", "1"],
-        ["page", "replay", "1", "1", "0", "0"],
-        ["page", "(all)", "3", "1", "1", "1"],
+        ["page", "Graph", "2", "0", "0", "1", "1"],
+        ["page", "replay", "1", "1", "0", "0", "0"],
+        ["page", "(all)", "3", "1", "0", "1", "1"],
     ]
     assert "it is about the future" in output
     assert output.splitlines()[-1].split() == ["page.Graph.one", "alpha.one,", "alpha.two"]
@@ -144,6 +146,7 @@ def test_coverage_as_json(page: None, recorded: Recorded, capsys: pytest.Capture
         "document": "page",
         "member": None,
         "decided": ["page.replay.two"],
+        "recorded": [],
         "untestable": {"page.Graph.beta": "it is about the future"},
         "undecided": ["page.Graph.one"],
     }

@@ -84,10 +84,10 @@ def close_what_a_child_keeps() -> None:
 def replace_judges() -> None:
     import pytest
 
-    from conformance.records import verdicts
+    from conformance.records import assessment
 
     pytest.fail = lambda *_: None
-    verdicts.assess = lambda *_, **__: None
+    assessment.assess = lambda *_, **__: None
 
 
 def break_runner() -> None:
