@@ -10,8 +10,9 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from conformance.text import visible
 from reports.model import Counts, Report
-from reports.words import DETECTION, OBSERVATIONS, Tone, seconds, visible
+from reports.words import DETECTION, OBSERVATIONS, Tone, seconds
 
 _BAR_WIDTH = 1000
 

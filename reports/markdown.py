@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
+from conformance.text import visible
 from reports.detection import Detection
 from reports.model import Absence, Cell, Column, Counts, Finding, Report
-from reports.words import DETECTION, OBSERVATIONS, Word, seconds, visible
+from reports.words import DETECTION, OBSERVATIONS, Word, seconds
 
 
 def to_markdown(report: Report) -> str:

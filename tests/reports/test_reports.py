@@ -14,9 +14,10 @@ from conformance.errors import ConformanceError, ExitStatus
 from conformance.records.assessment import as_json
 from conformance.records.record import Record, read_record
 from conformance.records.verdicts import Verdict
+from conformance.text import visible
 from reports import write
 from reports.model import build
-from reports.words import seconds, visible
+from reports.words import seconds
 from tests.reports.pages import Page, in_both
 from tests.reports.samples import BAD, GOOD, REQUIREMENTS, result, sample
 
