@@ -71,7 +71,7 @@ def _defects(record: Record) -> list[str]:
         for test in record.header.planned
         if not shard.holds(test)
     ]
-    return defects
+    return defects + [f"{record.path}: {defect}" for defect in record.defects]
 
 
 def _holes(records: Sequence[Record]) -> list[str]:
@@ -130,7 +130,7 @@ def _merged(
         advice={},
     )
     run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
-    assessment = run.assessment
+    assessment = run.as_told
     problems = tuple(waiver_problems(run))
     status = assessment.exit_status
     return replace(
