@@ -5,14 +5,16 @@ The format is described in ``docs/record.md``.  `read_record` is the only reader
 
 from __future__ import annotations
 
+import io
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from conformance.errors import RecordError, one_line
+from conformance.errors import RecordError, WriteError, one_line
 from conformance.records.assessment import Assessment, Target, assess
 from conformance.records.chain import Chain, chained
 from conformance.records.claim import Claim, claim
@@ -225,7 +227,7 @@ class Record:
 
 
 class RecordWriter:
-    """Appends to one record, a flushed line at a time.
+    """Appends to one record, each line on disk before the next.
 
     Raises:
         RecordError: `path` cannot be written.
@@ -234,16 +236,16 @@ class RecordWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._digest = ""
+        self._is_broken = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Appending, because an earlier record is replaced only once this run is sure to begin.
-            self._file: IO[str] = path.open("a", encoding="utf-8", newline="\n")
+            self._file: io.FileIO = path.open("ab", buffering=0)
         except OSError as error:
             raise RecordError(f"the record {path} cannot be written: {error.strerror or error}") from None
 
     def header(self, header: Header) -> None:
-        self._file.truncate(0)
-        self._digest = ""
+        self.resume(0, "")
         self._write("header", header.to_dict())
 
     def resume(self, size: int, digest: str) -> None:
@@ -268,9 +270,26 @@ class RecordWriter:
         self._file.close()
 
     def _write(self, kind: str, values: Mapping[str, Any]) -> None:
-        line, self._digest = chained(self._digest, json.dumps({"kind": kind, **values}, ensure_ascii=True))
-        self._file.write(line + "\n")
-        self._file.flush()
+        """Write a line.
+
+        Raises:
+            WriteError: it cannot be written; the record ends with the line before, and takes no other.
+        """
+        if self._is_broken:
+            return
+        line, digest = chained(self._digest, json.dumps({"kind": kind, **values}, ensure_ascii=True))
+        size, rest = os.fstat(self._file.fileno()).st_size, memoryview(f"{line}\n".encode())
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            # A later line that fits would be taken for what followed this one.
+            self._is_broken = True
+            self._file.truncate(size)
+            raise WriteError(
+                f"the record {self.path} cannot be written on: {error.strerror or error}; what is there can be read"
+            ) from None
+        self._digest = digest
 
 
 def read_record(path: Path | str) -> Record:
