@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ExitStatus, one_line
-from conformance.paths import suite_digest
+from conformance.paths import HOME, SUITES, suite_digest
 from conformance.records.assessment import Assessment, as_json
-from conformance.records.verdicts import Verdict
+from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.loading import load_registry
 from conformance.requirements.registry import Requirement
+
+#: At the start of a line, as all of the suites' tests are.
+_TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
 
 if TYPE_CHECKING:
     from conformance.records.record import Footer, Header, Record
@@ -28,6 +33,10 @@ def defects_of(record: Record, assessment: Assessment) -> tuple[str, ...]:
     found += [*_against_its_requirements(record), *_waived_without_a_waiver(record)]
     if header.suite_digest == suite_digest():
         found += _against_the_installed(header)
+        if assessment.verdict in {RunVerdict.CONFORMS, RunVerdict.CONFORMS_IN_PART}:
+            tests = {test.partition("[")[0] for test in (*header.planned, *record.not_applicable)}
+            missing = (test for test in _installed_tests() if test not in tests)
+            found += _some("is a test of its suites, and it neither ran nor was left out", missing)
     if record.footer is not None:
         found += _against_its_footer(record, record.footer, assessment)
         if record.footer.stopped is None and not assessment.musts:
@@ -111,6 +120,16 @@ def _against_the_installed(header: Header) -> Iterator[str]:
         if name in installed and entry != installed[name]
     }
     yield from _some("is another in its suites", (f"{name} ({difference})" for name, difference in changed.items()))
+
+
+@cache
+def _installed_tests() -> tuple[str, ...]:
+    """The test functions of the suites, read and not imported, since that takes torch."""
+    return tuple(
+        f"{file.relative_to(HOME).as_posix()}::{name}"
+        for file in sorted(SUITES.rglob("test_*.py"))
+        for name in _TEST.findall(file.read_text(encoding="utf-8"))
+    )
 
 
 def _difference(recorded: Requirement, installed: Requirement) -> str:

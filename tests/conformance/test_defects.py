@@ -169,6 +169,13 @@ def test_requirements_of_the_installed_suites_are_compared_with_theirs(
         assert expected in defects(changed, *others)
 
 
+def test_tests_of_the_installed_suites_that_are_gone_are_missed(written: Written, installed: dict[str, Any]) -> None:
+    planned = {f"suites/reset/test_{entry.id}.py::test": (entry.id,) for entry in installed["requirements"]}
+    results = tuple(TestResult(test, ids, Verdict.PASS) for test, ids in planned.items())
+    record = written(results, **installed, planned=planned, revision="2.15", capabilities={})
+    assert any("is a test of its suites, and it neither ran nor was left out, and " in each for each in record.defects)
+
+
 # -- the chain --------------------------------------------------------------------------------------------------------
 
 
