@@ -42,6 +42,10 @@ class Unsupported(BaseException):
     """
 
 
+class WriteError(ConformanceError):
+    """A file could be begun and not be written to its end, as on a full disk."""
+
+
 class UsageError(ConformanceError):
     """The command line, or what it names, is wrong."""
 

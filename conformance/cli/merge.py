@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
+from conformance.errors import UsageError
 from conformance.records.merge import merge
 from conformance.text import visible_line
 from conformance.waivers.checking import problems_of_record
@@ -20,9 +21,12 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "merge", "Join the records of shards into the record of one run.", _merge)
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="the records of all shards")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the record to write")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def _merge(options: argparse.Namespace) -> int:
+    if options.output.exists() and not options.force:
+        raise UsageError(f"--output={options.output} exists: --force replaces it")
     record = merge(options.records, options.output, problems_of_record)
     assert record.footer is not None
     print(f"record:  {visible_line(record.path)}")

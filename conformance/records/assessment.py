@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Protocol
 
@@ -103,6 +103,11 @@ class Assessment:
     declined: tuple[str, ...]
     not_applicable: tuple[str, ...]
     untestable: tuple[str, ...]
+
+    def refuted(self) -> Assessment:
+        """The same counts, without a claim: they are those of a record that cannot be true."""
+        undecided = dict.fromkeys(self.profiles, Standing.UNDECIDED)
+        return replace(self, verdict=RunVerdict.ERROR, exit_status=ExitStatus.KIT_FAILED, profiles=undecided)
 
     def profiles_that_are(self, standing: Standing) -> tuple[str, ...]:
         """The names of the profiles with that `standing`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.records.assessment import Assessment, Standing, Tally
@@ -27,7 +28,15 @@ class Claim:
     exceptions: tuple[str, ...] = ()
 
 
-def claim(assessment: Assessment, *, implementation: str, dialect: str, revision: str, ending: str = "") -> Claim:
+def claim(
+    assessment: Assessment,
+    *,
+    implementation: str,
+    dialect: str,
+    revision: str,
+    ending: str = "",
+    defects: Sequence[str] = (),
+) -> Claim:
     """The claim that a run allows.
 
     Args:
@@ -36,7 +45,10 @@ def claim(assessment: Assessment, *, implementation: str, dialect: str, revision
         dialect: of the implementation.
         revision: the release that it claims.
         ending: where a run that was cut short ended, as a sentence.
+        defects: what refutes its record, each a sentence without its stop.
     """
+    if defects:
+        return _refuted(f"{implementation} as {dialect} {revision}", defects)
     verdict = assessment.verdict
     numbers = "; ".join(_numbers(assessment))
     remarks = _remarks(assessment)
@@ -47,6 +59,18 @@ def claim(assessment: Assessment, *, implementation: str, dialect: str, revision
         headline=_headline(assessment, cut_short=bool(ending)),
         detail=" ".join(sentence for sentence in sentences if sentence),
         exceptions=assessment.exceptions,
+    )
+
+
+def _refuted(subject: str, defects: Sequence[str]) -> Claim:
+    """The claim of a record that cannot be true: its numbers would only mislead."""
+    reason = "the record contradicts itself or its suites"
+    more = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
+    return Claim(
+        verdict=RunVerdict.ERROR,
+        line=f"{_LEADS[RunVerdict.ERROR]}: {subject}: {reason}: {defects[0]}{more}",
+        headline=f"No claim: {reason}.",
+        detail=" ".join(f"{_capital(defect)}." for defect in defects),
     )
 
 

@@ -2,7 +2,7 @@
 
 Nothing is taken from intentions: a statement is decided when runs of its own document's dialect passed or rejected
 each requirement that asserts it and is judged.  What was skipped, unsupported, not run, or spoiled by an error of the
-kit decides nothing, and neither does what is only recorded.
+kit decides nothing, and neither does what is only recorded, or what stands in a record that is refuted.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Answers:
         judged: set[str] = set()
         recorded: set[str] = set()
         for record in records:
-            if record.header.dialect == dialect:
+            if record.header.dialect == dialect and not record.defects:
                 assessment = record.assessment
                 open_ids = {name for name, level in assessment.levels.items() if level == "may"}
                 recorded |= open_ids

@@ -21,9 +21,10 @@ TEXT_LIMIT = 1 << 20
 
 
 class Line(NamedTuple):
-    """One line of a file: its number, and the object on it."""
+    """One line of a file: its number, its text and the object that this is."""
 
     number: int
+    text: bytes
     values: dict[str, Any]
 
 
@@ -66,7 +67,7 @@ def lines_of(path: Path, content: bytes) -> Iterator[Line]:
         if not line.strip():
             continue
         try:
-            yield Line(number, parse_object(line))
+            yield Line(number, line, parse_object(line))
         except CutOff as error:
             # The writer ends each line before it begins the next, so only the last one can be cut off.
             if is_open and number > 1:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from conformance.errors import ExitStatus, RecordError, UsageError
+from conformance.errors import ExitStatus, RecordError, UsageError, WriteError, one_line
 from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
@@ -27,6 +27,7 @@ def merge(
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
         UsageError: `output` is one of them, or there are none.
+        WriteError: `output` cannot be written to its end; it is as it was.
     """
     if not paths:
         raise UsageError("merge needs the records of all shards")
@@ -71,7 +72,7 @@ def _defects(record: Record) -> list[str]:
         for test in record.header.planned
         if not shard.holds(test)
     ]
-    return defects
+    return defects + [f"{record.path}: {defect}" for defect in record.defects]
 
 
 def _holes(records: Sequence[Record]) -> list[str]:
@@ -104,14 +105,22 @@ def _write(records: Sequence[Record], output: Path, waiver_problems: Callable[[R
     header = _header(records)
     merged = _merged(header, records, output, waiver_problems)
     assert merged.footer is not None
-    writer = RecordWriter(output)
-    writer.header(header)
-    for record in records:
-        for result in record.results:
-            writer.started(result.test)
-            writer.result(result)
-    writer.footer(merged.footer)
-    writer.close()
+    # Written beside and moved there when it is whole, so that nobody reads a part of it or loses an earlier one.
+    part = output.with_name(f"{output.name}.part")
+    writer = RecordWriter(part)
+    try:
+        writer.header(header)
+        for record in records:
+            for result in record.results:
+                writer.started(result.test)
+                writer.result(result)
+        writer.footer(merged.footer)
+        part.replace(output)
+    except (OSError, WriteError) as error:
+        part.unlink(missing_ok=True)
+        raise WriteError(f"{output} cannot be written: {one_line(str(error))}") from None
+    finally:
+        writer.close()
     return merged
 
 
@@ -130,7 +139,7 @@ def _merged(
         advice={},
     )
     run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
-    assessment = run.assessment
+    assessment = run.as_told
     problems = tuple(waiver_problems(run))
     status = assessment.exit_status
     return replace(

@@ -5,17 +5,21 @@ The format is described in ``docs/record.md``.  `read_record` is the only reader
 
 from __future__ import annotations
 
+import io
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from conformance.errors import RecordError, one_line
+from conformance.errors import RecordError, WriteError, one_line
 from conformance.records.assessment import Assessment, Target, assess
+from conformance.records.chain import Chain, chained
 from conformance.records.claim import Claim, claim
 from conformance.records.contents import check_footer, check_header, check_result, check_texts
+from conformance.records.defects import defects_of
 from conformance.records.lines import lines_of, read_content
 from conformance.records.result import TestResult
 from conformance.records.shapes import check_shape
@@ -136,6 +140,7 @@ class Record:
         started: all tests that began, in order.
         footer: how it ended, or ``None`` when it was cut short.
         truncated: whether the last line was cut off.
+        chain: of its lines.
     """
 
     path: Path
@@ -144,6 +149,7 @@ class Record:
     started: tuple[str, ...]
     footer: Footer | None
     truncated: bool
+    chain: Chain = field(default_factory=Chain)
 
     @property
     def complete(self) -> bool:
@@ -171,7 +177,17 @@ class Record:
 
     @cached_property
     def assessment(self) -> Assessment:
-        """The run, judged: the source of every count that is shown."""
+        """The run, judged: the source of every count that is shown; what is refuted makes no claim."""
+        return self.as_told.refuted() if self.defects else self.as_told
+
+    @cached_property
+    def defects(self) -> tuple[str, ...]:
+        """What refutes the record, each a sentence: see `conformance.records.defects`."""
+        return defects_of(self, self.as_told)
+
+    @cached_property
+    def as_told(self) -> Assessment:
+        """The run, judged by what the record says, be it refuted or not."""
         return assess(
             self.header.requirements,
             self.results,
@@ -194,6 +210,7 @@ class Record:
             dialect=self.header.dialect,
             revision=self.header.revision,
             ending=self._ending(),
+            defects=self.defects,
         )
 
     def _ending(self) -> str:
@@ -210,7 +227,7 @@ class Record:
 
 
 class RecordWriter:
-    """Appends to one record, a flushed line at a time.
+    """Appends to one record, each line on disk before the next.
 
     Raises:
         RecordError: `path` cannot be written.
@@ -218,20 +235,23 @@ class RecordWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._digest = ""
+        self._is_broken = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Appending, because an earlier record is replaced only once this run is sure to begin.
-            self._file: IO[str] = path.open("a", encoding="utf-8", newline="\n")
+            self._file: io.FileIO = path.open("ab", buffering=0)
         except OSError as error:
             raise RecordError(f"the record {path} cannot be written: {error.strerror or error}") from None
 
     def header(self, header: Header) -> None:
-        self._file.truncate(0)
+        self.resume(0, "")
         self._write("header", header.to_dict())
 
-    def resume(self, size: int) -> None:
-        """Cut the record to its first `size` bytes, and write on from there."""
+    def resume(self, size: int, digest: str) -> None:
+        """Cut the record to its first `size` bytes, whose last line has that `digest`, and write on from there."""
         self._file.truncate(size)
+        self._digest = digest
 
     def started(self, test: str) -> None:
         self._write("started", {"test": test})
@@ -250,8 +270,26 @@ class RecordWriter:
         self._file.close()
 
     def _write(self, kind: str, values: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps({"kind": kind, **values}, ensure_ascii=True) + "\n")
-        self._file.flush()
+        """Write a line.
+
+        Raises:
+            WriteError: it cannot be written; the record ends with the line before, and takes no other.
+        """
+        if self._is_broken:
+            return
+        line, digest = chained(self._digest, json.dumps({"kind": kind, **values}, ensure_ascii=True))
+        size, rest = os.fstat(self._file.fileno()).st_size, memoryview(f"{line}\n".encode())
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            # A later line that fits would be taken for what followed this one.
+            self._is_broken = True
+            self._file.truncate(size)
+            raise WriteError(
+                f"the record {self.path} cannot be written on: {error.strerror or error}; what is there can be read"
+            ) from None
+        self._digest = digest
 
 
 def read_record(path: Path | str) -> Record:
@@ -268,7 +306,7 @@ def read_record(path: Path | str) -> Record:
     >>> import tempfile
     >>> header = Header(
     ...     implementation="vendor", dialect="cuda", revision="2.14", capabilities={}, environment={}, options={},
-    ...     planned={"test_one": ("reset.twice",), "test_two": ("reset.twice",)}, not_applicable=(), narrowed=False,
+    ...     planned={"test_one": (), "test_two": ()}, not_applicable=(), narrowed=False,
     ...     requirements=(), kit_version="0.1.0", suite_digest="", started_at="2026-01-01T12:00:00+00:00",
     ... )
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -304,7 +342,8 @@ def read_unfinished(path: Path) -> tuple[Record | None, int]:
 
 def _parse(path: Path, content: bytes) -> Record:
     parts = _Parts(path)
-    for number, values in lines_of(path, content):
+    for number, text, values in lines_of(path, content):
+        parts.chain.follow(number, text)
         try:
             parts.take(values)
         except ValueError as error:
@@ -316,6 +355,7 @@ class _Parts:
     """What the lines of one record hold, put together in their order."""
 
     def __init__(self, path: Path) -> None:
+        self.chain = Chain()
         self._path = path
         self._header: Header | None = None
         self._footer: Footer | None = None
@@ -351,7 +391,7 @@ class _Parts:
         if self._header is None:
             raise RecordError(f"{self._path} is no record: it is empty")
         results, started = tuple(self._results.values()), tuple(self._started)
-        return Record(self._path, self._header, results, started, self._footer, truncated)
+        return Record(self._path, self._header, results, started, self._footer, truncated, self.chain)
 
     def _check_schema(self, schema: object) -> None:
         if type(schema) is not int or schema != SCHEMA:

@@ -22,6 +22,7 @@ from conformance.records.result import TestResult
 from conformance.records.resume import refuse_another_run
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Verdict
+from conformance.requirements.loading import load_registry
 from conformance.requirements.profiles import CORE, profile_of
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Run:
     def __init__(self, subject: Subject, registry: Registry, path: Path | None, *, resume: bool = False) -> None:
         self.subject = subject
         self.registry = registry.seen_by(subject.dialect)
+        # The digest says which requirements a record was judged by, so others than the kit's own have none.
+        self._digest = suite_digest() if registry is load_registry() else ""
         self.planned: Mapping[str, tuple[str, ...]] = {}
         self.results: dict[str, BriefResult] = {}
         self._failures: dict[str, TestResult] = {}
@@ -67,11 +70,14 @@ class Run:
         self._start = time.monotonic()
         self._earlier_s = 0.0
         self._resume_at: int | None = None
+        self._digest_there = ""
         self._earlier: Header | None = None
         if resume and path is not None and path.exists():
             part, size = read_unfinished(path)
             if part is not None:
-                self._earlier, self._resume_at = part.header, size
+                if part.chain.broken is not None:
+                    raise RecordError(f"{path} cannot be gone on with: {part.chain.broken}")
+                self._earlier, self._resume_at, self._digest_there = part.header, size, part.chain.digest
                 self._earlier_s = sum(result.duration_s for result in part.results)
                 for result in part.results:
                     self._count(result)
@@ -118,7 +124,7 @@ class Run:
             narrowed=narrowed,
             requirements=tuple(self.registry.requirements.values()),
             kit_version=__version__,
-            suite_digest=suite_digest(),
+            suite_digest=self._digest,
             started_at=started_at,
             waivers=tuple(waivers),
         )
@@ -126,7 +132,7 @@ class Run:
             return
         if self._earlier is not None and self._resume_at is not None:
             refuse_another_run(self.writer.path, self._earlier, header)
-            self.writer.resume(self._resume_at)
+            self.writer.resume(self._resume_at, self._digest_there)
         else:
             self.writer.header(header)
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Generator, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from conformance.errors import ExitStatus, RecordError
+from conformance.errors import ExitStatus, RecordError, WriteError
 from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
@@ -107,15 +107,18 @@ class Recorder:
         plans: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.runs}
         for case in case_list:
             plans[case.implementation][case.test] = case.ids
-        for name, run in self.runs.items():
-            run.begin(
-                plans[name],
-                self._options(),
-                self.started_at,
-                not_applicable=self.selection.not_applicable.get(name, ()),
-                narrowed=self.selection.narrowed,
-                waivers=[waiver.to_dict() for waiver in self.waivers.of(run.subject)],
-            )
+        try:
+            for name, run in self.runs.items():
+                run.begin(
+                    plans[name],
+                    self._options(),
+                    self.started_at,
+                    not_applicable=self.selection.not_applicable.get(name, ()),
+                    narrowed=self.selection.narrowed,
+                    waivers=[waiver.to_dict() for waiver in self.waivers.of(run.subject)],
+                )
+        except WriteError as error:
+            self._give_up(error)
         self._headed = True
         return [case for case in case_list if case.test not in self.runs[case.implementation].results]
 
@@ -151,14 +154,25 @@ class Recorder:
         """Note that a test begins."""
         case = self.cases.get(nodeid)
         if case is not None:
-            self.runs[case.implementation].started(case.test)
+            try:
+                self.runs[case.implementation].started(case.test)
+            except WriteError as error:
+                self._give_up(error)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
         """Accept a waived failure before anyone counts it, and note the test's result."""
         self._waive(report)
-        self._note(report)
+        try:
+            self._note(report)
+        except WriteError as error:
+            self._give_up(error)
         return (yield)
+
+    def _give_up(self, error: WriteError) -> NoReturn:
+        """End the session: what would go on is in no record."""
+        self.stopped = str(error)
+        pytest.exit(self.stopped, returncode=ExitStatus.KIT_FAILED)
 
     def _waive(self, report: pytest.TestReport) -> None:
         """Let `report`, of any phase and from any process, show a waived failure as such."""
@@ -194,7 +208,10 @@ class Recorder:
 
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
-        result = self.runs[case.implementation].reproduced(case.test, script(text))
+        try:
+            result = self.runs[case.implementation].reproduced(case.test, script(text))
+        except WriteError as error:
+            self._give_up(error)
         if self.options.reproducers is not None:
             save(Path(self.options.reproducers), case.implementation, result)
 
@@ -225,7 +242,11 @@ class Recorder:
         session.exitstatus = status
         for name, assessment in self._assessments.items():
             stopped = None if self.stopped is None else published(self.stopped)
-            self.runs[name].end(assessment, status, stopped, self._waiver_problems)
+            try:
+                self.runs[name].end(assessment, status, stopped, self._waiver_problems)
+            except WriteError as error:
+                self.stopped = str(error)
+                session.exitstatus = ExitStatus.KIT_FAILED
 
     def _run_facts(self) -> list[RunFacts]:
         """What waivers are checked against."""

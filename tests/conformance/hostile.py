@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.records.chain import chained
 from conformance.records.lines import DEPTH_LIMIT, TEXT_LIMIT
 
 #: Put in the place of each value; what has the type of the value and means something else is among them.
@@ -87,4 +88,18 @@ def broken(lines: list[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
 def _joined(lines: list[dict[str, Any]], number: int, other: dict[str, Any] | str) -> bytes:
     texts = [json.dumps(line) for line in lines]
     texts[number] = other if isinstance(other, str) else json.dumps(other)
-    return "".join(text + "\n" for text in texts).encode()
+    return rechained(texts)
+
+
+def rechained(texts: list[str]) -> bytes:
+    """A file of these objects, with a whole chain."""
+    content, digest = "", ""
+    for text in texts:
+        line, digest = chained(digest, text)
+        content += line + "\n"
+    return content.encode()
+
+
+def without_chain(line: str) -> str:
+    """The object on a line, as it is written before it is chained."""
+    return line[: line.rindex(', "chain": "')] + "}"

@@ -13,7 +13,7 @@ from conformance.cli import main
 from conformance.errors import ExitStatus, RecordError
 from conformance.records.record import RecordWriter, read_record
 from conformance.selfcheck.reading import read_table
-from tests.conformance.hostile import broken, changed
+from tests.conformance.hostile import broken, changed, without_chain
 from tests.conformance.test_record import FIRST, FOOTER, HEADER, SECOND
 
 #: What a command may end with; 3 would say that the kit failed.
@@ -32,7 +32,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     writer.reproducer("t2", "print()")
     writer.footer(FOOTER)
     writer.close()
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(without_chain(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_hostile_files_are_read_or_refused_in_a_line(

@@ -217,7 +217,7 @@ def test_a_record_is_self_contained(kit: Kit) -> None:
     assert {"python", "torch", "platform", "pytest"} <= set(header.environment)
     assert header.options == {"revision": "2.14"}
     assert len(header.requirements) == 8
-    assert re.fullmatch("[0-9a-f]{64}", header.suite_digest)
+    assert header.suite_digest == ""  # it would say that the requirements are the kit's own
     assert record.complete
     assert record.footer is not None
     assert record.footer.counts == {"pass": 1}

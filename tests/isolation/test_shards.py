@@ -37,7 +37,8 @@ def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = S
         verdict = Verdict.FAIL if number % 10 == 9 else Verdict.PASS
         run.ended(TestResult(test, ("area.one",), verdict, duration_s=0.001, command=f"pytest '{test}'"))
     if end:
-        run.end(run.assess(narrowed=shard is not None, stopped=None), 0, None)
+        assessment = run.assess(narrowed=shard is not None, stopped=None)
+        run.end(assessment, assessment.exit_status, None)
     elif run.writer is not None:
         run.writer.close()
     return path
@@ -126,7 +127,7 @@ REFUSALS: dict[str, tuple[Callable[[list[Path]], Any], str]] = {
     ),
     "other kit": (lambda p: _other(p[1], kit_version="9"), "another version of the kit: "),
     "other revision": (lambda p: _other(p[1], revision="2.14"), "another revision: '2.13' and '2.14'"),
-    "other suites": (lambda p: _other(p[1], suite_digest="0"), "another digest of the suites: "),
+    "other suites": (lambda p: _other(p[1], suite_digest="1"), "another digest of the suites: "),
     "other capabilities": (lambda p: _other(p[1], capabilities={}), "another capability pools: True and None"),
     "other options": (lambda p: _other(p[1], options={"shard": "2/3", "keyword": "x"}), "another option keyword: "),
     "no shard": (lambda p: _other(p[1], options={}), "it is not of a shard"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.records.assessment import as_json
+from conformance.records.assessment import Assessment, as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
@@ -109,6 +109,7 @@ def sample(
         "kit_version": "0.1.0",
         "suite_digest": "0123abcd",
         "started_at": "2030-01-02T03:04:05Z",
+        "waivers": tuple(_waiver(one) for one in results if one.verdict is Verdict.WAIVED),
         **header,
     }
     writer = RecordWriter(path)
@@ -119,7 +120,7 @@ def sample(
     for test in started:
         writer.started(test)
     if ended:
-        judged = read_record(path).assessment
+        judged = _judged_at_its_end(read_record(path))
         counts = {verdict.value: count for verdict, count in judged.tests.items()}
         end: dict[str, Any] = {
             "counts": counts,
@@ -134,3 +135,13 @@ def sample(
         writer.footer(Footer(**end))
     writer.close()
     return read_record(path)
+
+
+def _waiver(waived: TestResult) -> dict[str, str]:
+    return {"test": waived.test, **{name: text for name, text in (waived.waiver or {}).items() if name != "verdict"}}
+
+
+def _judged_at_its_end(record: Record) -> Assessment:
+    """What `record` comes to once it has a footer."""
+    footer = Footer(counts={}, verdict="", complete=True, exit_status=0, duration_s=0, musts={}, advice={})
+    return replace(record, footer=footer).as_told
