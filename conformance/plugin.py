@@ -21,9 +21,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Add the options when only the configuration file asks for them."""
+    """Add the options when only the configuration file asks for them, and keep their values and paths apart."""
     if options.is_requested(args):
         options.register(parser, early_config)
+        args[:] = options.separate(args)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -99,7 +99,7 @@ class Executor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what does not apply, and put last what may leave the process unusable."""
+        """Leave out what does not apply."""
         try:
             registries = {name: self.registry.seen_by(adapter.dialect) for name, adapter in self.adapters.items()}
             candidates = {item.nodeid: case_of(item, registries) for item in items}
@@ -109,7 +109,7 @@ class Executor:
             end_session(f"conformance: {error}", error.exit_status)
         except UsageError as error:
             raise pytest.UsageError(f"conformance: {error}") from None
-        self.selection.narrowed = is_narrowed(self.config) or bool(self.options.tests)
+        self.selection.narrowed |= is_narrowed(self.config) or bool(self.options.tests)
         for case in self.cases.values():
             if not self._applies(case):
                 self.selection.not_applicable.setdefault(case.implementation, []).append(case.test)
@@ -124,7 +124,6 @@ class Executor:
             self._deselecting = True
             self.config.hook.pytest_deselected(items=deselected)
             self._deselecting = False
-        items.sort(key=lambda item: item.nodeid in self.cases and self.cases[item.nodeid].destructive)
 
     def _applies(self, case: Case) -> bool:
         return case.applies_to(self.adapters[case.implementation])
@@ -178,11 +177,6 @@ class Executor:
         if case is None:
             return (yield)
         adapter, progress = self.adapters[case.implementation], item.stash[_PROGRESS]
-        random.seed(0)
-        torch = sys.modules.get("torch")
-        if torch is not None:
-            # Only the host's generator: seeding a device that an earlier test broke would blame this one.
-            torch.default_generator.manual_seed(0)
         with _keep_warnings(progress), contextlib.ExitStack() as stack:
             stream = adapter.current_stream()
             stack.enter_context(adapter.stream(stream))
@@ -194,6 +188,17 @@ class Executor:
         if left_behind is not None:
             pytest.fail(f"left behind: {left_behind}", pytrace=False)
         return outcome
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
+        """Seed the generators, right before the call: plug-ins of others seed them, too."""
+        if pyfuncitem.nodeid not in self.cases:
+            return
+        random.seed(0)
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            # Only the host's generator: seeding a device that an earlier test broke would blame this one.
+            torch.default_generator.manual_seed(0)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(

@@ -182,7 +182,10 @@ class Recorder:
     def _note(self, report: pytest.TestReport) -> None:
         """Note a test's result, which comes with its last phase."""
         outcome = outcome_of(report)
-        if outcome is not None:
+        if outcome is not None and outcome.result.test in self.runs[outcome.implementation].results:
+            # A later result must not hide an earlier one, nor the other way round.
+            self.stopped = f"{outcome.result.test} ran more than once: leave the plug-in out that runs tests again"
+        elif outcome is not None:
             outcome = replace(outcome, result=publishable(outcome.result))
             self.runs[outcome.implementation].ended(outcome.result)
             if self.options.reproducers is not None and outcome.result.reproducer is not None:
