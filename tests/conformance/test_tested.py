@@ -92,7 +92,7 @@ def test_an_adapter_and_its_class_have_a_file_each(tmp_path: Path, monkeypatch: 
     values = _environment(f"{tmp_path}/my_adapter.py:adapter")
     assert values["graph_class"] == "graphs.Nova"
     assert values["graph_class_file"] == f"graphs.py, SHA-256 {_digest(NOVA)}"
-    assert values["adapter_class"] == "conformance.adapter.ModuleAdapter"
+    assert values["adapter_class"].rpartition(".")[2] == "ModuleAdapter"
     assert values["adapter_file"] == f"my_adapter.py, SHA-256 {_digest(ADAPTER)}"
     assert (values["device"], values["driver"]) == ("Nova 1", "7.3")
     assert remarks(values) == ()
