@@ -271,7 +271,7 @@ def _from_attribute(spec: str, device: str | None) -> Adapter:
     place, _, path = spec.rpartition(":")
     if not place or not path:
         raise ImplementationError(f"--impl={spec}: write package.module:attribute or path/to/file.py:attribute")
-    module = _load_file(spec, Path(place)) if place.endswith(".py") else _load_module(spec, place)
+    module = _load_file(spec, Path(place).expanduser()) if place.endswith(".py") else _load_module(spec, place)
     target: Any = module
     for part in path.split("."):
         try:
@@ -318,7 +318,8 @@ def _graph_class_adapter(spec: str, cls: type, device: str | None) -> Adapter:
         )
     adapter = _known_adapter(spec, base, device)
     adapter.graph_class = cls
-    adapter.name = spec.encode("ascii", "replace").decode()
+    # The folders of a file are no part of its name: records are published, and homes are private.
+    adapter.name = re.sub(r"^.*[/\\](?=[^/\\]*\.py:)", "", spec).encode("ascii", "replace").decode()
     return adapter
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from conformance.errors import one_line
+from conformance.records.tested import device_of, identity
 from conformance.text import published, visible_line
 
 #: Characters kept of one value of an environment.
@@ -27,6 +28,10 @@ class Described(Protocol):
     def revision(self) -> str: ...
     @property
     def capabilities(self) -> Mapping[str, bool]: ...
+    @property
+    def graph_class(self) -> type: ...
+    @property
+    def device(self) -> object: ...
     def environment(self) -> Mapping[str, str]: ...
 
 
@@ -59,7 +64,7 @@ class Subject:
             dialect=adapter.dialect,
             revision=adapter.revision,
             capabilities=dict(adapter.capabilities),
-            environment=environment(adapter),
+            environment={**device_of(adapter), **environment(adapter), **_lines(identity(adapter, spec))},
         )
 
     @classmethod
@@ -76,10 +81,14 @@ def environment(adapter: Described) -> dict[str, str]:
     """What a reader needs to repeat a run: an allow-list, since a record is published."""
     values = _software()
     try:
-        values.update({_line(name): _line(value) for name, value in adapter.environment().items()})
+        values.update(_lines(adapter.environment()))
     except Exception as error:  # the adapter's own code; a run without these lines is still a run
         values["adapter"] = f"environment() raised {one_line(error)}"
     return values
+
+
+def _lines(values: Mapping[str, Any]) -> dict[str, str]:
+    return {_line(name): _line(value) for name, value in values.items()}
 
 
 def _line(value: object) -> str:

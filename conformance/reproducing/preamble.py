@@ -47,11 +47,12 @@ def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
     place, _, attribute = spec.rpartition(":")
     if place.endswith(".py"):
         # As the command line named it, so it runs in the same folder: a record is published, and homes are private.
-        folder = Path(place).parent.as_posix()
+        file = f"os.path.expanduser({place!r})" if Path(place).is_absolute() or place.startswith("~") else repr(place)
         return (
-            "import importlib.util\nimport sys\n"
-            f"sys.path.append({folder!r})\n"
-            f"_found = importlib.util.spec_from_file_location({Path(place).stem!r}, {place!r})\n"
+            "import importlib.util\nimport os.path\nimport sys\n"
+            f"_file = {file}\n"
+            "sys.path.append(os.path.dirname(_file) or '.')\n"
+            f"_found = importlib.util.spec_from_file_location({Path(place).stem!r}, _file)\n"
             "_module = importlib.util.module_from_spec(_found)\n"
             "sys.modules[_found.name] = _module\n"
             "_found.loader.exec_module(_module)\n"

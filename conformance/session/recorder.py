@@ -14,6 +14,7 @@ from conformance.errors import ExitStatus, RecordError, WriteError
 from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
+from conformance.records.tested import remarks
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
@@ -283,6 +284,8 @@ class Recorder:
         self._write_section(terminalreporter, "waivers", self.waivers.report(self._run_facts()))
         for name, run in self.runs.items():
             terminalreporter.section(f"conformance of {name}")
+            for remark in remarks(run.subject.environment):
+                terminalreporter.write_line(f"note: {remark}")
             not_applicable = len(self.selection.not_applicable.get(name, ()))
             terminalreporter.write_line(render(run.summary(self._assessments[name], not_applicable)))
         self._write_section(terminalreporter, "waivers to change", self._waiver_problems)
