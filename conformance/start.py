@@ -11,6 +11,7 @@ from conformance.errors import UsageError
 from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
+from conformance.session.other_plugins import Guard, refuse_options
 from conformance.session.recorder import Recorder
 from conformance.waivers.clock import today
 from conformance.waivers.reading import read_waivers
@@ -34,6 +35,7 @@ def start(config: pytest.Config, options: Options) -> None:
     """
     for spec in options.implementations:
         check_name(spec)
+    refuse_options(config)
     config.pluginmanager.register(outcome, "conformance-outcome")
     if hasattr(config, "workerinput"):
         from conformance.isolation.messages import START_UP
@@ -85,6 +87,7 @@ def _execute(
     specs = dict(zip(adapters, options.implementations, strict=True))
     _settle_hypothesis(options.explore, options.examples)
     config.pluginmanager.register(fixtures, "conformance-fixtures")
+    config.pluginmanager.register(Guard(cases, selection), "conformance-guard")
     executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
     config.pluginmanager.register(executor, "conformance-executor")
     return [(adapter, specs[name]) for name, adapter in adapters.items()]

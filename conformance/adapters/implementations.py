@@ -21,7 +21,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
-from conformance.requirements.revisions import Revision
+from conformance.requirements.revisions import documented
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS
 from conformance.tracebacks import last_line_in
 
@@ -193,7 +193,7 @@ def check(spec: str, adapter: Adapter, *, trial: bool = True) -> None:
             f"--impl={spec}: the adapter's dialect is {adapter.dialect!r}; known: {', '.join(DIALECTS)}"
         )
     try:
-        Revision(adapter.revision)
+        documented(adapter.revision)
     except (TypeError, ValueError) as error:
         raise ImplementationError(f"--impl={spec}: the adapter's revision: {error}") from None
     _check_capabilities(spec, adapter)
@@ -401,6 +401,6 @@ def _import_failed(spec: str, name: str, error: BaseException) -> Implementation
 
 def _checked_revision(text: str) -> str:
     try:
-        return str(Revision(text))
+        return documented(text)
     except ValueError as error:
         raise UsageError(f"--revision={text}: {error}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +18,11 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(
-        commands, "run", "Run the suites; arguments not listed here go to pytest.", _run, passes_on=True
+        commands,
+        "run",
+        "Run the suites, or those that paths name; arguments not listed here go to pytest.",
+        _run,
+        passes_on=True,
     )
     parser.add_argument(
         "--impl",
@@ -35,6 +38,7 @@ def add(commands: Commands) -> None:
         "--profile", action="append", default=[], metavar="P[,P]", help="claim these profiles, instead of all"
     )
     parser.add_argument("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
+    parser.add_argument("--complete", action="store_true", help="exit status 1 when a part is left out or did not run")
     parser.add_argument("--waivers", metavar="FILE", help="accept the known failures that this TOML file lists")
     parser.add_argument("--test", action="append", default=[], metavar="ID", help="only this test, by its recorded id")
 
@@ -50,6 +54,8 @@ def _run(options: argparse.Namespace) -> int:
         "-p",
         "xdist",
         "-p",
+        "conformance.cli.suites_of_run",
+        "-p",
         "no:cacheprovider",
         "-c",
         str(PYTEST_SETTINGS),
@@ -64,10 +70,5 @@ def _run(options: argparse.Namespace) -> int:
     words += [f"--test={test}" for test in options.test]
     words += [f"--profile={names}" for names in options.profile]
     words += ["--strict"] if options.strict else []
-    return int(pytest.main([*words, *options.rest, *_paths(options)]))
-
-
-def _paths(options: argparse.Namespace) -> list[str]:
-    """Where to look: only in their own files for tests that are named, else in all suites."""
-    files = {str(HOME / test.partition("::")[0]) for test in options.test}
-    return sorted(files) if files and all(Path(file).is_file() for file in files) else [str(SUITES)]
+    words += ["--complete"] if options.complete else []
+    return int(pytest.main([*words, *options.rest]))

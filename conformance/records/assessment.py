@@ -28,15 +28,17 @@ class Target:
     Attributes:
         profiles: those that are to be claimed; empty for all that is documented.
         strict: whether the advice has to be followed, too.
+        complete: whether a part of the suites is not enough.
     """
 
     profiles: tuple[str, ...] = ()
     strict: bool = False
+    complete: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Target:
         """The target that the options of a record's header name."""
-        return cls(tuple(options.get("profile") or ()), bool(options.get("strict")))
+        return cls(tuple(options.get("profile") or ()), bool(options.get("strict")), bool(options.get("complete")))
 
 
 class Standing(str, Enum):
@@ -275,6 +277,8 @@ class _Judge:
         if verdict is RunVerdict.ERROR:
             return ExitStatus.KIT_FAILED
         if target.strict and not self._follows_advice(target.profiles):
+            return ExitStatus.NOT_CONFORMING
+        if target.complete and verdict is RunVerdict.NARROWED:
             return ExitStatus.NOT_CONFORMING
         if verdict is RunVerdict.CONFORMS_IN_PART:
             return ExitStatus.CONFORMING if target.profiles else ExitStatus.NOT_CONFORMING

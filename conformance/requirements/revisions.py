@@ -43,6 +43,18 @@ class Revision:
         return f"Revision({str(self)!r})"
 
 
+def documented(text: str) -> str:
+    """The revision that `text` names, if the requirements know its documents.
+
+    Raises:
+        ValueError: it is none, or later than all that they quote.
+    """
+    revision = Revision(text)
+    if revision > Revision(NEWEST):
+        raise ValueError(f"the kit quotes no document that is later than {NEWEST}, so there is nothing to judge it by")
+    return str(revision)
+
+
 def of_version(version: str) -> str:
     """The revision whose documents a version such as ``"2.13.0+cpu"`` ships, or `NEWEST` for a later one.
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from conformance.errors import RequirementError, UsageError
 from conformance.markers import asked_seconds, claimed_ids, draws_examples
 from conformance.paths import HOME, SUITES
@@ -15,8 +17,6 @@ from conformance.requirements.registry import Registry, Requirement
 from conformance.session.options import Options
 
 if TYPE_CHECKING:
-    import pytest
-
     from conformance.adapter import Adapter
 
 
@@ -144,6 +144,26 @@ def is_narrowed(config: pytest.Config) -> bool:
     if any(SUITES.is_relative_to(file) for file in files):
         return False
     return len(files) < len(config.args) or any(file.is_relative_to(SUITES) for file in files)
+
+
+def is_part(items: Iterable[pytest.Item]) -> bool:
+    """Whether tests of the suites are among `items`, and others of the suites are not.
+
+    Some plug-ins and settings keep pytest from collecting a file or a function, and tell nobody.
+    """
+    names: dict[Path, set[str]] = {}
+    modules: dict[Path, dict[str, object]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(SUITES):
+            names.setdefault(item.path, set()).add(item.originalname)
+            modules.setdefault(item.path, vars(item.module))
+    if not names:
+        return False
+    return names.keys() != set(SUITES.rglob("test_*.py")) or any(
+        name.startswith("test_") and callable(value) and name not in names[path]
+        for path, module in modules.items()
+        for name, value in module.items()
+    )
 
 
 def only(cases: Mapping[str, Case], tests: Sequence[str]) -> set[str]:

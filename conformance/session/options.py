@@ -11,7 +11,7 @@ import contextlib
 import os
 import secrets
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +32,12 @@ START_TIMEOUT_S = 300.0
 
 #: How many times as many examples an exploring session draws by default.
 EXPLORING = 4.0
+
+#: The options whose value may be left out: what they mean then, and what is a value.
+_OPTIONAL: dict[str, tuple[str, Callable[[str], bool]]] = {
+    "--isolate": ("worker", {"test", "worker"}.__contains__),
+    "--explore": ("new", str.isdecimal),
+}
 
 _REGISTERED = pytest.StashKey[bool]()
 
@@ -86,6 +92,7 @@ class Options:
             "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
             "profile": list(self.target.profiles),
             "strict": self.target.strict,
+            "complete": self.target.complete,
         }
 
     def command_line(self, implementation: str) -> list[str]:
@@ -106,6 +113,20 @@ def is_requested(arguments: Iterable[str]) -> bool:
     """Whether a command line asks for the plug-in."""
     words = [*arguments, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
     return any(word == "--impl" or word.startswith("--impl=") for word in words)
+
+
+def separate(words: Sequence[str]) -> list[str]:
+    """`words` with each value that may be left out behind its option's ``=``, so that no path is taken for one."""
+    separated: list[str] = []
+    for word in words:
+        option = separated[-1] if separated else ""
+        if option in _OPTIONAL:
+            default, is_value = _OPTIONAL[option]
+            separated[-1] = f"{option}={word if is_value(word) else default}"
+            if is_value(word):
+                continue
+        separated.append(word)
+    return separated
 
 
 def register(parser: pytest.Parser, config: pytest.Config) -> None:
@@ -134,6 +155,9 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
         ValueError, argparse.ArgumentError
     ):  # pytest has an option of that name, which then says it for both
         group.addoption("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
+    group.addoption(
+        "--complete", action="store_true", help="exit status 1 when a part of the suites is left out or did not run"
+    )
     group.addoption(
         "--record", metavar="PATH", help="write the record there (a folder, or several names: one file for each)"
     )
@@ -222,8 +246,16 @@ def read(config: pytest.Config) -> Options | None:
         examples=_examples(config),
         reproducers=config.getoption("reproducers"),
         waivers=config.getoption("waivers"),
-        target=Target(_profiles(config.getoption("profile")), strict=bool(config.getoption("strict"))),
+        target=_target(config),
     )
+
+
+def _target(config: pytest.Config) -> Target:
+    complete = bool(config.getoption("complete"))
+    if complete and config.getoption("shard") is not None:
+        raise UsageError("--complete: a shard is a part; graph-conformance merge judges all of them, without it")
+    strict = bool(config.getoption("strict"))
+    return Target(_profiles(config.getoption("profile")), strict=strict, complete=complete)
 
 
 def _profiles(texts: Iterable[str]) -> tuple[str, ...]:
@@ -239,7 +271,7 @@ def _isolation(text: str | None) -> Isolation | None:
     for mode in (None, "none", "worker", "test"):
         if text == mode:
             return mode
-    raise UsageError(f"--isolate={text}: write --isolate or --isolate=test (paths go before it)")
+    raise UsageError(f"--isolate={text}: write --isolate or --isolate=test")
 
 
 def _seed(config: pytest.Config) -> int | None:
@@ -250,7 +282,7 @@ def _seed(config: pytest.Config) -> int | None:
         # Drawn once, and kept where worker processes find it.
         config.option.explore = seed = str(secrets.randbelow(1 << 32))
     if not seed.isdecimal():
-        raise UsageError(f"--explore={seed}: give a whole number, or nothing (paths go before it)")
+        raise UsageError(f"--explore={seed}: give a whole number, or nothing")
     return int(seed)
 
 

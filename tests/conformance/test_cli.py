@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
 import sys
 import types
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,18 @@ from conformance import (
     __version__,
     start,  # noqa: F401 - before pytester takes stock of modules
 )
-from conformance.cli import main
+from conformance.cli import main, suites_of_run
 from conformance.errors import RecordError
+from conformance.paths import HOME
 from conformance.requirements.loading import load_registry
+from conformance.requirements.revisions import NEWEST
+from conformance.session import options
 from tests.conformance.test_record import _write
 
 pytest_plugins = ["pytester"]
+
+#: The command, in a process of its own.
+COMMAND = ["-c", "from conformance.cli import main; raise SystemExit(main())"]
 
 
 @pytest.mark.parametrize(
@@ -197,25 +205,97 @@ def test_run_hands_its_options_and_the_rest_to_pytest(handed: list[list[str]]) -
     ]
     assert main(words) == 1
     (call,) = handed
-    assert call[-1] == str(Path(__file__).parents[2] / "suites")
     assert {"--impl=reference,torch.cuda", "--device=cpu", "--record=r.jsonl", "--revision=2.14", "-x"} <= set(call)
     assert call[call.index("-k") + 1] == "a"
 
 
-def test_run_looks_for_a_named_test_in_its_file_only(handed: list[list[str]]) -> None:
-    file = next((Path(__file__).parents[2] / "suites").rglob("test_*.py"))
-    test = file.relative_to(Path(__file__).parents[2]).as_posix() + "::test_it[a]"
-    main(["run", "--impl=reference", f"--test={test}"])
-    assert handed[0][-1] == str(file)
-    assert f"--test={test}" in handed[0]
+def _configured(pytester: pytest.Pytester, words: Sequence[str]) -> pytest.Config:
+    """The session that ``graph-conformance run`` would start with `words`, before anything is found or run."""
+    config = pytester.parseconfig("-s", *words)
+    suites_of_run.pytest_configure(config)
+    return config
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        ((), ("suites",)),
+        (("suites/pools",), ("suites/pools",)),
+        (("-k", "reset", "-x"), ("suites",)),
+        (
+            ("suites/reset", "suites/pools/test_tokens.py::test_a"),
+            ("suites/reset", "suites/pools/test_tokens.py::test_a"),
+        ),
+        (("--test=suites/pools/test_tokens.py::test_it[a]",), ("suites/pools/test_tokens.py",)),
+        (("--test=suites/nowhere.py::test_it",), ("suites",)),
+    ],
+)
+def test_run_looks_where_it_is_told_from_any_folder(
+    handed: list[list[str]], pytester: pytest.Pytester, words: tuple[str, ...], places: tuple[str, ...]
+) -> None:
+    main(["run", "--impl=reference", *words])
+    config = _configured(pytester, handed[0])
+    assert config.args == [str(HOME / place) for place in places]
+
+
+def test_run_prefers_the_folder_that_it_is_in(handed: list[list[str]], pytester: pytest.Pytester) -> None:
+    pytester.mkdir("suites")
+    main(["run", "--impl=reference", "suites", "nowhere"])
+    assert _configured(pytester, handed[0]).args == ["suites", "nowhere"]
+
+
+@pytest.mark.parametrize("command", ["pytest", "run"])
+def test_options_and_paths_come_in_any_order(
+    handed: list[list[str]], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    pytester.mkdir("place")
+    blocks = [("--impl", "reference"), ("--record", "r.jsonl"), ("--isolate",), ("--explore",), ("place",)]
+    for order in itertools.permutations(blocks):
+        words = list(itertools.chain(*order))
+        if command == "run":
+            main(["run", *words])
+            config = _configured(pytester, handed.pop())
+        else:
+            config = pytester.parseconfig("-s", *words)
+        read = options.read(config)
+        assert read is not None
+        assert (read.implementations, read.record, read.isolate) == (("reference",), "r.jsonl", "worker"), words
+        assert read.explore is not None
+        assert config.args == ["place"], words
+
+
+def test_values_that_may_be_left_out_are_kept_when_they_are_there() -> None:
+    words = ["--isolate", "test", "--explore", "17", "--isolate", "suites", "--explore"]
+    assert options.separate(words) == ["--isolate=test", "--explore=17", "--isolate=worker", "suites", "--explore"]
+
+
+@pytest.mark.parametrize("command", ["pytest", "run"])
+def test_a_revision_without_documents_is_refused(command: str, tmp_path: Path) -> None:
+    way = ["-m", "pytest"] if command == "pytest" else [*COMMAND, "run"]
+    process = subprocess.run(
+        [sys.executable, *way, "--impl=reference", "--revision=99.0"],
+        cwd=HOME if command == "pytest" else tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 4
+    (line,) = [line for line in process.stderr.splitlines() if line.startswith("ERROR: ")]
+    assert line == (
+        "ERROR: conformance: --revision=99.0: the kit quotes no document that is later than "
+        f"{NEWEST}, so there is nothing to judge it by"
+    )
 
 
 def test_run_works_from_any_folder_and_minds_no_project_there(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n", encoding="utf-8")
     (tmp_path / "mine.py").write_text("class Mine:\n    pass\n", encoding="utf-8")
-    command = [sys.executable, "-c", "from conformance.cli import main; raise SystemExit(main())"]
     process = subprocess.run(
-        [*command, "run", "--impl=mine.py:Mine"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, *COMMAND, "run", "--impl=mine.py:Mine"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert process.returncode == 4
     # Other people's plug-ins may have their say before.

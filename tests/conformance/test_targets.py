@@ -68,6 +68,31 @@ def test_the_exit_status_is_about_what_was_asked_for(
 
 
 @pytest.mark.parametrize(
+    ("words", "status", "line"),
+    [
+        (("--complete",), 0, "CONFORMS: *"),
+        (("-k", "core"), 0, "NO CLAIM: *only a part of the suites was selected*"),
+        (("-k", "core", "--complete"), 1, "NO CLAIM: *only a part of the suites was selected*"),
+        (("--test=test_it.py::test_core", "--complete", "--profile=core"), 1, "NO CLAIM: *only a part *"),
+    ],
+)
+def test_a_part_is_not_enough_for_who_asks_for_all(kit: Kit, words: tuple[str, ...], status: int, line: str) -> None:
+    kit.tests(BODIES.format(core="...", advice="...", pools="..."))
+    result, record = kit.recorded(*words)
+    assert result.ret == status
+    result.stdout.fnmatch_lines([line])
+    assert record.assessment.exit_status == status
+    assert record.header.options.get("complete", False) == ("--complete" in words)
+
+
+def test_a_shard_is_never_complete(kit: Kit) -> None:
+    kit.tests(BODIES.format(core="...", advice="...", pools="..."))
+    result = kit.run("--shard=1/2", "--complete")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--complete: a shard is a part; graph-conformance merge judges all of them*"])
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         ("--profile=speed", "--profile=speed: no such profile (known: core, streams, *, full)"),
