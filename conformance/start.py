@@ -38,7 +38,10 @@ def start(config: pytest.Config, options: Options) -> None:
     refuse_options(config)
     config.pluginmanager.register(outcome, "conformance-outcome")
     if hasattr(config, "workerinput"):
-        _execute(config, options, {}, Selection())
+        from conformance.isolation.messages import START_UP
+
+        trial = config.workerinput[START_UP]["trial"]
+        _execute(config, options, {}, Selection(), trial=trial)
     elif _is_isolated(config, options):
         _supervise(config, options, _waivers(config, options))
     else:
@@ -73,14 +76,14 @@ def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWa
 
 
 def _execute(
-    config: pytest.Config, options: Options, cases: dict[str, Case], selection: Selection
+    config: pytest.Config, options: Options, cases: dict[str, Case], selection: Selection, *, trial: bool = True
 ) -> list[tuple[Adapter, str]]:
     # Only in a process that runs tests: these import the implementation.
     from conformance.adapters.implementations import resolve_all
     from conformance.session import fixtures
     from conformance.session.executor import Executor
 
-    adapters = resolve_all(options.implementations, device=options.device, revision=options.revision)
+    adapters = resolve_all(options.implementations, device=options.device, revision=options.revision, trial=trial)
     specs = dict(zip(adapters, options.implementations, strict=True))
     _settle_hypothesis(options.explore, options.examples)
     config.pluginmanager.register(fixtures, "conformance-fixtures")

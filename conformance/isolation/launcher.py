@@ -26,8 +26,8 @@ class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
         self._here = Host()
         self._hosts: dict[str, Host] = {}
 
-    def launch(self, slot: int, variables: dict[str, str], putevent: Any) -> WorkerProcess:
-        """Launch a worker at the place number `slot`.
+    def launch(self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool) -> WorkerProcess:
+        """Launch a worker at the place number `slot`, which tries the class first if `trial` says so.
 
         Raises:
             Exception: whatever execnet raises when it cannot.
@@ -43,6 +43,7 @@ class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
             variables={**(spec.env or {}), **variables},
             folder=host.make_folder(),
             parent=None if via else os.getpid(),
+            trial=trial,
         )
         return WorkerProcess(self, gateway, self.config, putevent, host, start_up)
 

@@ -47,6 +47,7 @@ class StartUp(PlainValues):
         variables: of the environment, to set.
         folder: for the files that it leaves behind.
         parent: the id of the process whose end must be its own; ``None`` for a worker behind a gateway.
+        trial: whether to try the class before the first test: make, capture and replay a graph.
     """
 
     directory: str | None
@@ -54,6 +55,7 @@ class StartUp(PlainValues):
     variables: Mapping[str, str]
     folder: str
     parent: int | None
+    trial: bool
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ class Supervisor:
         self._events: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         self._launcher: Launcher | None = None
         self._failed_starts = 0
+        self._trial = True
 
     @property
     def places(self) -> int:
@@ -65,7 +66,7 @@ class Supervisor:
             self._launcher = Launcher(self._config, self._specs)
         variables = {} if self.devices is None else self.devices.variables(slot)
         try:
-            process = self._launcher.launch(slot, variables, self._events.put)
+            process = self._launcher.launch(slot, variables, self._events.put, trial=self._trial)
             worker = self.workers[process] = WorkerState(slot, process, Watchdog(process))
             worker.watchdog.allow(self._options.start_timeout, "its start")
             process.setup()
@@ -74,7 +75,12 @@ class Supervisor:
             self._start_again(slot, f"{self._specs[slot]}: {one_line(error)}")
 
     def start_instead(self, worker: WorkerState, ending: Ending) -> None:
-        """Start another worker in the place of one that has ended before it did anything."""
+        """Start another worker in the place of one that has ended before it did anything.
+
+        It may have ended by what the class did when it was tried.  The others come as far as their tests without that,
+        so that each test says what the class does in it.
+        """
+        self._trial = False
         late = f"took more than {worker.watchdog.allowed:g} s to start and " if worker.watchdog.overdue else ""
         details = ending.details()
         self._start_again(worker.slot, f"it {late}{ending.how}" + (f"\n{details}" if details else ""))

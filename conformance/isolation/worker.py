@@ -81,7 +81,7 @@ def run(channel: Any, values: tuple[Any, ...]) -> None:
         config.option.tx = []
         vars(config)["workerinput"] = workerinput
         vars(config)["workeroutput"] = {}
-        vars(xdist.remote)["interactor"] = Interactor(config, channel, box)
+        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, trial=start_up.trial)
         config.hook.pytest_cmdline_main(config=config)
     except pytest.UsageError as error:
         channel.send(sendable(Refused(str(error), int(ExitStatus.USAGE)).to_event()))
@@ -116,7 +116,7 @@ def _die_with(parent: int | None) -> None:
 class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
     """The worker's end of the connection, with one test at a time."""
 
-    def __init__(self, config: pytest.Config, channel: Any, box: _BlackBox) -> None:
+    def __init__(self, config: pytest.Config, channel: Any, box: _BlackBox, *, trial: bool) -> None:
         super().__init__(config, channel)
         self._box = box
         self._output = box.folder / OUTPUT
@@ -124,6 +124,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self._exit_hooks = _ExitHooks()
         self._ring = CallRing(box.folder / CALLS)
         self._modules = 0
+        self._trial = trial
 
     @property
     def _executor(self) -> Executor:
@@ -138,6 +139,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         executor = self._executor
         for adapter in executor.adapters.values():
             trace(adapter, self._ring)
+        executor.try_captures(allowed=self._trial)
         gc.collect()
         self._freeze()
         executor.collect_garbage()

@@ -88,6 +88,14 @@ class Executor:
         for health in self._health.values():
             health.collects = True
 
+    def try_captures(self, *, allowed: bool) -> None:
+        """Capture a small graph with each class now; unless `allowed`, with none of them before a test does."""
+        for health in self._health.values():
+            if allowed:
+                health.try_capture()
+            else:
+                health.captures = False
+
     # -- collection ---------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)

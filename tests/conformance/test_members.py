@@ -21,7 +21,7 @@ VENDOR = """
     import torch
 
     import reference_impl
-    from conformance.adapter import Adapter, ModuleAdapter
+    from conformance.adapter import Adapter
     from conformance.errors import Unsupported
     from conformance.adapters.reference import _OnHost as OnHost
 

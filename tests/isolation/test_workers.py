@@ -48,7 +48,6 @@ def test_a_process_for_each_test(toy_folder: Path, tmp_path: Path) -> None:
     ("start", "words"),
     [
         ("abort", "was ended by SIGABRT"),
-        ("constructor", "was ended by SIGABRT"),
         ("exit", "ended with exit status 0"),
         ("hang", "took more than 1 s to start"),
     ],
@@ -65,6 +64,19 @@ def test_a_worker_that_cannot_start_ends_the_run(toy_folder: Path, tmp_path: Pat
     assert words in footer.stopped
     assert (footer.verdict, footer.complete) == ("error", False)
     assert outcome.record.assessment.verdict.value == "error"
+
+
+@pytest.mark.parametrize("start", ["constructor", "destructor"])
+def test_a_class_that_ends_the_process_of_every_instance_is_charged_with_it(
+    toy_folder: Path, tmp_path: Path, start: str
+) -> None:
+    words = ("-k", "test_it and (calm-1 or calm-2)", "--start-timeout=60")
+    outcome = session(toy_folder, tmp_path / "run.jsonl", *words, HOSTILE_START=start)
+    assert outcome.status == 1, outcome.output
+    assert "STOPPED" not in outcome.output
+    assert set(outcome.verdicts.values()) == {"crash"}
+    assert outcome.record.complete
+    assert all("was ended by SIGABRT" in result.message for result in outcome.record.results)
 
 
 def test_a_refusal_in_a_worker_is_the_sessions(toy_folder: Path, tmp_path: Path) -> None:

@@ -26,6 +26,10 @@ class Graph:
         if os.environ.get("HOSTILE_START") == "constructor":
             os.abort()
 
+    def __del__(self) -> None:
+        if os.environ.get("HOSTILE_START") == "destructor":
+            os.abort()
+
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None: ...
 
     def capture_end(self) -> None: ...
