@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from conformance.text import said, visible
+
 
 class ExitStatus(IntEnum):
     """What a run's exit status says."""
@@ -60,8 +62,11 @@ class RecordError(UsageError):
 
 def one_line(error: BaseException | str, limit: int = 400) -> str:
     """`error` as one line of at most `limit` characters, led by the exception's type when it is one."""
-    text = (
-        error if isinstance(error, str) else f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    )
-    line = " ".join(text.split())
+    text = error if isinstance(error, str) else _with_type(error)
+    line = visible(" ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _with_type(error: BaseException) -> str:
+    text = said(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

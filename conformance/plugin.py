@@ -9,6 +9,7 @@ from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
 from conformance.paths import SUITES, use_own
 from conformance.session import options
 from conformance.session.ending import end_session
+from conformance.text import visible_line
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -39,9 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
             start.start(config, session_options)
     except KitError as error:
-        end_session(f"conformance: {error}", error.exit_status)
+        end_session(f"conformance: {visible_line(error)}", error.exit_status)
     except ConformanceError as error:
-        raise pytest.UsageError(f"conformance: {error}") from None
+        raise pytest.UsageError(f"conformance: {visible_line(error)}") from None
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
@@ -50,7 +51,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
         try:
             use_own(SUITES.name)
         except ConformanceError as error:
-            raise pytest.UsageError(f"conformance: {error}") from None
+            raise pytest.UsageError(f"conformance: {visible_line(error)}") from None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

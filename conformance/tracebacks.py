@@ -12,7 +12,7 @@ from types import TracebackType
 KEPT_FRAMES = 8
 
 _HERE = Path(__file__).parent
-_ADAPTER_FILE = str(_HERE / "adapter.py")
+_ADAPTER_FILE = str(_HERE / "adapter" / "contract.py")
 
 
 def last_line_in(error: BaseException, file: str = "") -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, UsageError
 from conformance.records.record import read_record
+from conformance.text import visible_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -38,8 +39,8 @@ def _report(options: argparse.Namespace) -> int:
         file = error.filename or options.output
         raise UsageError(f"the report {file} cannot be written: {error.strerror or error}") from None
     for record in records:
-        print(f"record:  {record.path}")
-        print(f"verdict: {record.claim.line}")
+        print(f"record:  {visible_line(record.path)}")
+        print(f"verdict: {visible_line(record.claim.line)}")
     # The first one written is the page to begin with.
-    print(f"report:  {pages[0] if pages else options.output}")
+    print(f"report:  {visible_line(pages[0] if pages else options.output)}")
     return ExitStatus.CONFORMING

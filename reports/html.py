@@ -10,8 +10,9 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from reports.model import Counts, Report
-from reports.words import DETECTION, OBSERVATIONS, Tone, seconds, visible
+from conformance.text import visible
+from reports.model import Counts, Report, evidence
+from reports.words import DETECTION, OBSERVATIONS, Tone, seconds
 
 _BAR_WIDTH = 1000
 
@@ -44,6 +45,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["seconds"] = seconds
+    environment.filters["evidence"] = evidence
     environment.filters["bar"] = _bar
     return environment.from_string(_read("report.html.j2"))
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
+from conformance.text import visible
 from reports.detection import Detection
-from reports.model import Absence, Cell, Column, Counts, Finding, Report
-from reports.words import DETECTION, OBSERVATIONS, Word, seconds, visible
+from reports.model import Absence, Cell, Column, Counts, Finding, Report, evidence
+from reports.words import DETECTION, OBSERVATIONS, Word, seconds
 
 
 def to_markdown(report: Report) -> str:
@@ -105,6 +106,8 @@ def _test(test: TestResult, lead: str) -> Iterator[str]:
         yield from ("", f"Left behind: {_text(test.left_behind)}")
     if test.frames:
         yield from ("", "Frames inside the implementation:", "", *_block("\n".join(test.frames)))
+    for heading, text in evidence(test):
+        yield from ("", f"{heading}:", "", *_block(text))
     if test.command:
         yield from ("", "Run again:", "", *_block(test.command))
     if test.reproducer:

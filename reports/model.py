@@ -315,6 +315,17 @@ def _findings(column: Column, record: Record, anchors: _Anchors, *, several: boo
     return findings
 
 
+def evidence(result: TestResult) -> Pairs:
+    """What a process that a test ended left to read, as headings and texts."""
+    ending = result.ending or {}
+    texts = {
+        "Last calls of the implementation": "\n".join(map(str, ending.get("calls") or ())),
+        "Stacks": str(ending.get("stacks") or ""),
+        "Last output": str(ending.get("output") or ""),
+    }
+    return tuple((heading, text) for heading, text in texts.items() if text)
+
+
 # -- every requirement ------------------------------------------------------------------------------------------------
 
 

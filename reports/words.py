@@ -1,8 +1,7 @@
-"""How verdicts look in words and symbols, and how text of unknown origin is made safe to read."""
+"""How verdicts and durations look, in words and symbols."""
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,21 +84,6 @@ DETECTION = (
     "How sharp the suites are: a fault is the reference with one thing wrong on purpose, and has to be killed, "
     "by a requirement that it breaks; a variant is correct, though unlike the reference, and has to be accepted."
 )
-
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-
-
-def visible(value: object) -> str:
-    r"""`value` as text in which nothing is hidden: control, direction and surrogate characters become ``\uXXXX``.
-
-    A record may contain anything that a broken backend printed; such characters could end a line of a table, turn the
-    direction of the page or make it impossible to encode.
-    """
-    text = str(value).replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(
-        f"\\u{ord(letter):04x}" if letter != "\n" and unicodedata.category(letter) in _INVISIBLE else letter
-        for letter in text
-    )
 
 
 def seconds(value: float) -> str:

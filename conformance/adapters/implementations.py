@@ -114,22 +114,38 @@ def resolve(spec: str, *, device: str | None = None, revision: str | None = None
         ImplementationError: `spec` names nothing, or something that cannot be tested; one line that says what.
         UsageError: `revision` is no release.
     """
-    adapter = _known_adapter(spec, spec, device) if ":" not in spec else _from_attribute(spec, device)
-    if revision is not None:
-        adapter.revision = _checked_revision(revision)
+    adapter = _named(spec, device, revision)
     check(spec, adapter)
     return adapter
 
 
-def resolve_all(specs: Sequence[str], *, device: str | None = None, revision: str | None = None) -> dict[str, Adapter]:
-    """The adapters that `specs` name, by their names in reports.
+def _named(spec: str, device: str | None, revision: str | None) -> Adapter:
+    adapter = _known_adapter(spec, spec, device) if ":" not in spec else _from_attribute(spec, device)
+    if revision is not None:
+        adapter.revision = _checked_revision(revision)
+    return adapter
+
+
+def resolve_all(
+    specs: Sequence[str], *, device: str | None = None, revision: str | None = None, trial: bool = True
+) -> dict[str, Adapter]:
+    """The adapters that `specs` name, by their names in reports, each tried where tests are to run.
+
+    Args:
+        specs: as for `resolve`.
+        device: likewise.
+        revision: likewise.
+        trial: make a graph and call what every test needs; not in a process that must come as far as its tests.
 
     Raises:
         UsageError: as `resolve`; or two implementations have one name.
     """
     adapters: dict[str, Adapter] = {}
     for spec in specs:
-        adapter = resolve(spec, device=device, revision=revision)
+        adapter = _named(spec, device, revision)
+        check(spec, adapter, trial=trial)
+        if trial:
+            _check_members(spec, adapter)
         if adapter.name in adapters:
             raise UsageError(f"--impl names {adapter.name!r} twice")
         adapters[adapter.name] = adapter
@@ -154,8 +170,13 @@ def is_software(spec: str, device: str | None) -> bool:
     return spec in KNOWN and KNOWN[spec].software and device in {None, "cpu"}
 
 
-def check(spec: str, adapter: Adapter) -> None:
+def check(spec: str, adapter: Adapter, *, trial: bool = True) -> None:
     """Refuse an adapter that no suite could work with.
+
+    Args:
+        spec: that named it.
+        adapter: to check.
+        trial: make a graph, too.
 
     Raises:
         ImplementationError: what is missing or wrong.
@@ -177,6 +198,8 @@ def check(spec: str, adapter: Adapter) -> None:
         raise ImplementationError(f"--impl={spec}: the adapter's revision: {error}") from None
     _check_capabilities(spec, adapter)
     _check_graph_class(spec, adapter)
+    if trial:
+        _check_constructor(spec, adapter)
 
 
 def _check_capabilities(spec: str, adapter: Adapter) -> None:
@@ -199,12 +222,28 @@ def _check_graph_class(spec: str, adapter: Adapter) -> None:
     missing = [method for method in methods if not callable(getattr(cls, method, None))]
     if missing:
         raise ImplementationError(f"--impl={spec}: graph class {cls.__qualname__} has no {', '.join(missing)}")
+
+
+def _check_constructor(spec: str, adapter: Adapter) -> None:
     try:
         adapter.new_graph()
     except Exception as error:
-        raise ImplementationError(
-            f"--impl={spec}: a {cls.__qualname__} cannot be constructed: {one_line(error)}"
-        ) from None
+        name = adapter.graph_class.__qualname__
+        where = last_line_in(error)
+        faults = [f"a {name} cannot be constructed: {one_line(error)}{where}", *_member_faults(adapter)]
+        raise ImplementationError(f"--impl={spec}: {'; '.join(faults)}") from None
+
+
+def _check_members(spec: str, adapter: Adapter) -> None:
+    faults = _member_faults(adapter)
+    if faults:
+        raise ImplementationError(f"--impl={spec}: the adapter is wrong: {'; '.join(faults)}")
+
+
+def _member_faults(adapter: Adapter) -> list[str]:
+    from conformance.adapters.members import faults_in
+
+    return faults_in(adapter)
 
 
 # -- by name ----------------------------------------------------------------------------------------------------------

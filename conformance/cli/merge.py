@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.records.merge import merge
+from conformance.text import visible_line
 from conformance.waivers.checking import problems_of_record
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ def add(commands: Commands) -> None:
 def _merge(options: argparse.Namespace) -> int:
     record = merge(options.records, options.output, problems_of_record)
     assert record.footer is not None
-    print(f"record:  {record.path}")
-    print(f"verdict: {record.claim.line}")
+    print(f"record:  {visible_line(record.path)}")
+    print(f"verdict: {visible_line(record.claim.line)}")
     for problem in record.footer.waiver_problems:
-        print(f"waiver:  {problem}")
+        print(f"waiver:  {visible_line(problem)}")
     return record.footer.exit_status

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
@@ -14,8 +16,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
 from conformance.cli import doctor, listing, merge, requirements, run, self_check, waivers
-from conformance.errors import ConformanceError, ExitStatus, UsageError
+from conformance.cli.streams import patient_streams
+from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
+from conformance.text import visible_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -47,6 +51,11 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``graph-conformance``; the exit status is `conformance.errors.ExitStatus`."""
     words = sys.argv[1:] if arguments is None else arguments
+    with patient_streams():
+        return _status(words)
+
+
+def _status(words: Sequence[str]) -> int:
     try:
         parser = _parser(_further(words))
         options, rest = parser.parse_known_args(words)
@@ -54,13 +63,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UsageError(f"unknown argument {rest[0]!r} (see graph-conformance --help)")
         options.rest = rest
         status: int = options.call(options)
+        sys.stdout.flush()  # while a full disk can still be told of
     except ConformanceError as error:
-        print(f"graph-conformance: {error}", file=sys.stderr)
+        print(f"graph-conformance: {visible_line(error)}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         print("graph-conformance: interrupted", file=sys.stderr)
         return ExitStatus.INTERRUPTED
+    except Exception as error:  # a mistake of the kit's own, which must not look like a verdict
+        print(f"graph-conformance: the kit failed: {one_line(error)}; {_keep_traceback(error)}", file=sys.stderr)
+        return ExitStatus.KIT_FAILED
     return status
+
+
+def _keep_traceback(error: Exception) -> str:
+    """Write the traceback of `error` to a file of its own; say where."""
+    try:
+        text = "".join(traceback.format_exception(error))
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="backslashreplace", prefix="graph-conformance-", suffix=".txt", delete=False
+        ) as file:
+            file.write(text)
+    except (OSError, MemoryError) as trouble:
+        return f"its traceback could not be kept: {one_line(trouble)}"
+    return f"its traceback is in {visible_line(file.name)}"
 
 
 def _parser(further: Iterable[Add]) -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, UsageError
 from conformance.records.record import read_record
+from conformance.text import visible
 from conformance.waivers.clock import today
 from conformance.waivers.starting import start_of
 
@@ -34,7 +35,7 @@ def _write(options: argparse.Namespace) -> int:
     if not text:
         print(f"nothing to waive: no failure in {options.record}", file=sys.stderr)
     elif options.output is None:
-        print(text, end="")
+        print(visible(text), end="")
     else:
         _create(options.output, text)
         print(f"written: {options.output}; fill in each reason, link and owner")

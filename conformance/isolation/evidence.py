@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.isolation.calls import read_calls
 from conformance.isolation.process_control import CALLS, OUTPUT, STACKS
+from conformance.text import visible, without_folders
 from conformance.tracebacks import short_path
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Ending:
             output=_without_folders(_end_of(process.tail(OUTPUT))),
             stacks=_without_folders(_without_machinery(process.tail(STACKS)))[:_TEXT_LIMIT],
             calls=tuple(read_calls(process.tail(CALLS))[-_CALLS_LIMIT:]),
-            error=None if error is None else _without_folders(error.strip())[-_TEXT_LIMIT:],
+            error=None if error is None else _without_folders(visible(error.strip()))[-_TEXT_LIMIT:],
         )
 
     @property
@@ -87,29 +88,31 @@ class Ending:
         if self.calls:
             parts.append("last calls:\n" + "\n".join(f"    {call}" for call in self.calls))
         if self.stacks:
-            parts.append(f"stacks:\n{self.stacks}")
+            parts.append(f"stacks:\n{_indented(self.stacks)}")
         if self.output:
-            parts.append(f"last output:\n{self.output}")
+            parts.append(f"last output:\n{_indented(self.output)}")
         if self.error:
             parts.append(f"the gateway: {self.error}")
         return "\n".join(parts)
 
 
+def _indented(text: str) -> str:
+    """`text` such that no line of it looks like one of the kit's own."""
+    return textwrap.indent(text, "    ", lambda _: True)
+
+
 def _end_of(content: bytes) -> str:
-    text = content.decode("utf-8", "replace").strip()
+    text = visible(content.decode("utf-8", "replace").strip())
     return text if len(text) <= _TEXT_LIMIT else "…" + text[-_TEXT_LIMIT:]
 
 
 def _without_machinery(content: bytes) -> str:
     """Stacks without the frames of pytest and of the gateway, which are the same in every test."""
-    lines = content.decode("utf-8", "replace").strip().splitlines()
+    lines = visible(content.decode("utf-8", "replace").strip()).split("\n")
     return "\n".join(line for line in lines if not _MACHINERY.search(line))
 
 
 def _without_folders(text: str) -> str:
     """`text` without the folders that things are installed in: a record is published."""
     text = re.sub(r'File "([^"]+)"', lambda match: f'File "{short_path(match[1])}"', text)
-    for folder in (str(Path.cwd()), sys.prefix, str(Path.home())):
-        if len(folder) > 1:
-            text = text.replace(folder + "/", "")
-    return text
+    return without_folders(text.replace(f"{sys.prefix}/", ""))

@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,9 @@ from conformance.isolation.messages import (
     is_own,
 )
 from conformance.isolation.process_control import CALLS, OUTPUT, STACKS, TAIL, tail
+from conformance.isolation.sendable import sendable
 from conformance.records.subject import Subject
+from conformance.session.foreign_warnings import portable
 from conformance.session.process_state import ProcessState, changed_judges
 
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ def run(channel: Any, values: tuple[Any, ...]) -> None:
         vars(xdist.remote)["interactor"] = Interactor(config, channel, box)
         config.hook.pytest_cmdline_main(config=config)
     except pytest.UsageError as error:
-        channel.send(Refused(str(error), int(ExitStatus.USAGE)).to_event())
+        channel.send(sendable(Refused(str(error), int(ExitStatus.USAGE)).to_event()))
 
 
 def _open_black_box(folder: Path) -> _BlackBox:
@@ -161,12 +164,19 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         connection open, the controller cannot see that it is broken, and both would wait forever.
         """
         try:
-            super().sendevent(name, **values)
+            super().sendevent(name, **sendable(values))
         except OSError as error:
             try:
                 print(f"the connection to the controller is broken: {error}", file=sys.stderr, flush=True)
             finally:
                 os._exit(ExitStatus.KIT_FAILED)
+
+    @pytest.hookimpl
+    def pytest_warning_recorded(
+        self, warning_message: warnings.WarningMessage, when: str, nodeid: str, location: tuple[str, int, str] | None
+    ) -> None:
+        """Send a warning whose class the controller has, too."""
+        super().pytest_warning_recorded(portable(warning_message), when, nodeid, location)
 
     def _send(self, message: Message) -> None:
         name, values = message.to_event()

@@ -6,7 +6,7 @@ The format is described in ``docs/record.md``.  `read_record` is the only reader
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,10 @@ from typing import IO, Any
 from conformance.errors import RecordError, one_line
 from conformance.records.assessment import Assessment, Target, assess
 from conformance.records.claim import Claim, claim
+from conformance.records.contents import check_footer, check_header, check_result, check_texts
+from conformance.records.lines import lines_of, read_content
 from conformance.records.result import TestResult
+from conformance.records.shapes import check_shape
 from conformance.requirements.registry import Requirement
 
 SCHEMA = 2
@@ -257,8 +260,8 @@ def read_record(path: Path | str) -> Record:
     A last line that was cut off and a footer that is missing are no errors: that is what a killed run leaves.
 
     Raises:
-        RecordError: no such file, not a record, of a later schema, a broken line before the last, no header, or a test
-            with two results.
+        RecordError: no such file, or one that is not as ``docs/record.md`` says: one line with the file, the number
+            of the line and the reason.
 
     The record of a run that was killed in its first test:
 
@@ -280,13 +283,7 @@ def read_record(path: Path | str) -> Record:
     'Incomplete record: no claim.'
     """
     path = Path(path)
-    record = _parse(path, _content(path))
-    try:
-        # Judging reads the header's values, so a malformed revision is refused here, with the file's name.
-        _ = record.assessment
-    except (TypeError, ValueError) as error:
-        raise RecordError(f"{path} is no record: {one_line(error)}") from None
-    return record
+    return _parse(path, read_content(path, "record"))
 
 
 def read_unfinished(path: Path) -> tuple[Record | None, int]:
@@ -297,7 +294,7 @@ def read_unfinished(path: Path) -> tuple[Record | None, int]:
     Raises:
         RecordError: as `read_record`.
     """
-    content = _content(path)
+    content = read_content(path, "record")
     content = content[: content.rfind(b"\n") + 1]
     last = content.rfind(b"\n", 0, -1) + 1
     if content[last:].startswith(b'{"kind": "footer"'):
@@ -305,71 +302,91 @@ def read_unfinished(path: Path) -> tuple[Record | None, int]:
     return (_parse(path, content) if content else None), len(content)
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RecordError(f"the record {path} cannot be read: {error.strerror or error}") from None
-
-
 def _parse(path: Path, content: bytes) -> Record:
-    header: Header | None = None
-    footer: Footer | None = None
-    started: list[str] = []
-    results: dict[str, TestResult] = {}
-    lines, truncated = _lines(path, content)
-    for number, line in lines:
-        kind = line.get("kind")
+    parts = _Parts(path)
+    for number, values in lines_of(path, content):
         try:
-            if kind == "header":
-                _check_schema(path, line)
-                if header is not None:
-                    raise RecordError(f"{path}, line {number}: a second header")
-                header = Header.from_dict(line)
-            elif header is None:
-                raise RecordError(f"{path} is no record: its first line is not a header")
-            elif kind == "started":
-                started.append(line["test"])
-            elif kind == "result":
-                result = TestResult.from_dict(line)
-                if result.test in results:
-                    raise RecordError(f"{path}, line {number}: a second result for {result.test}")
-                results[result.test] = result
-            elif kind == "reproducer":
-                results[line["test"]] = replace(results[line["test"]], reproducer=str(line["script"]))
-            elif kind == "footer":
-                footer = Footer.from_dict(line)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RecordError(f"{path}, line {number}: a malformed {kind} line ({one_line(error)})") from None
-    if header is None:
-        raise RecordError(f"{path} is no record: it is empty")
-    return Record(path, header, tuple(results.values()), tuple(started), footer, truncated)
+            parts.take(values)
+        except ValueError as error:
+            raise RecordError(f"{path}, line {number}: {error}") from None
+    return parts.record(truncated=not content.endswith(b"\n"))
 
 
-def _check_schema(path: Path, line: Mapping[str, Any]) -> None:
-    schema = line.get("schema")
-    if schema != SCHEMA:
-        raise RecordError(f"{path} has schema version {schema!r}; this kit reads version {SCHEMA}")
+class _Parts:
+    """What the lines of one record hold, put together in their order."""
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._header: Header | None = None
+        self._footer: Footer | None = None
+        self._started: list[str] = []
+        self._results: dict[str, TestResult] = {}
 
-def _lines(path: Path, content: bytes) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
-    text = content.decode("utf-8", errors="replace")
-    parsed: list[tuple[int, dict[str, Any]]] = []
-    for number, line, last in _numbered(text):
+    def take(self, values: Mapping[str, Any]) -> None:
+        """Take in the next line.
+
+        Raises:
+            RecordError: it should be the header of a record of this schema, and is not.
+            ValueError: what is wrong with it.
+        """
+        kind = values.get("kind")
+        if self._header is None:
+            if kind != "header":
+                raise RecordError(f"{self._path} is no record: its first line is not a header")
+            self._check_schema(values.get("schema"))
+        elif kind == "header":
+            raise ValueError("a second header")
+        elif self._footer is not None:
+            raise ValueError("it comes after the footer")
+        if not isinstance(kind, str):
+            shown = one_line(repr(kind)[:400], 60)
+            raise ValueError(f"its kind is {shown}")  # noqa: TRY004 - a value of a file, no argument
         try:
-            value = json.loads(line)
-        except ValueError:
-            # The writer ends each line before it begins the next, so only the last one can be cut off.
-            if last and parsed:
-                return parsed, True
-            raise RecordError(f"{path} is no record: line {number} is not JSON") from None
-        if not isinstance(value, dict):
-            raise RecordError(f"{path} is no record: line {number} is not a JSON object")
-        parsed.append((number, value))
-    return parsed, False
+            self._keep(kind, values)
+        except ValueError as error:
+            raise ValueError(f"a malformed {kind} line ({error})") from None
+
+    def record(self, *, truncated: bool) -> Record:
+        """The record of all the lines."""
+        if self._header is None:
+            raise RecordError(f"{self._path} is no record: it is empty")
+        results, started = tuple(self._results.values()), tuple(self._started)
+        return Record(self._path, self._header, results, started, self._footer, truncated)
+
+    def _check_schema(self, schema: object) -> None:
+        if type(schema) is not int or schema != SCHEMA:
+            shown = one_line(repr(schema)[:400], 60)
+            raise RecordError(f"{self._path} has schema version {shown}; this kit reads version {SCHEMA}")
+
+    def _keep(self, kind: str, values: Mapping[str, Any]) -> None:
+        if kind == "header":
+            check_shape(values, Header)
+            check_header(values)
+            self._header = Header.from_dict(values)
+        elif kind == "started":
+            check_texts(values, "test")
+            self._refuse_second(values["test"])
+            self._started.append(values["test"])
+        elif kind == "result":
+            check_shape(values, TestResult)
+            check_result(values)
+            self._refuse_second(values["test"])
+            self._results[values["test"]] = TestResult.from_dict(values)
+        elif kind == "reproducer":
+            check_texts(values, "test", "script")
+            result = self._results.get(values["test"])
+            if result is None:
+                raise ValueError(f"no result for {_shown(values['test'])} comes before it")
+            self._results[result.test] = replace(result, reproducer=values["script"])
+        elif kind == "footer":
+            check_shape(values, Footer)
+            check_footer(values)
+            self._footer = Footer.from_dict(values)
+
+    def _refuse_second(self, test: str) -> None:
+        if test in self._results:
+            raise ValueError(f"{_shown(test)} has a result already")
 
 
-def _numbered(text: str) -> Iterator[tuple[int, str, bool]]:
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    for place, (number, line) in enumerate(lines, 1):
-        yield number, line, place == len(lines)
+def _shown(test: str) -> str:
+    return one_line(test if test.isprintable() else repr(test), 200)

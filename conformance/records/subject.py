@@ -10,6 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from conformance.errors import one_line
+from conformance.text import published, visible_line
+
+#: Characters kept of one value of an environment.
+_VALUE_LIMIT = 400
 
 
 class Described(Protocol):
@@ -72,10 +76,14 @@ def environment(adapter: Described) -> dict[str, str]:
     """What a reader needs to repeat a run: an allow-list, since a record is published."""
     values = _software()
     try:
-        values.update({str(name): str(value) for name, value in adapter.environment().items()})
+        values.update({_line(name): _line(value) for name, value in adapter.environment().items()})
     except Exception as error:  # the adapter's own code; a run without these lines is still a run
         values["adapter"] = f"environment() raised {one_line(error)}"
     return values
+
+
+def _line(value: object) -> str:
+    return visible_line(published(str(value), _VALUE_LIMIT))
 
 
 def _software() -> dict[str, str]:

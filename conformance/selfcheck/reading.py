@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from conformance.errors import RecordError, one_line
+from conformance.records.lines import parse_object, read_content
 from conformance.selfcheck.outcomes import Row
 from conformance.selfcheck.table import SCHEMA, Table
 
@@ -20,12 +20,10 @@ def read_table(path: Path) -> Table:
         RecordError: no such file, or not such a table.
     """
     try:
-        values = json.loads(path.read_bytes())
-    except OSError as error:
-        raise RecordError(f"the table {path} cannot be read: {error.strerror or error}") from None
-    except ValueError:
-        raise RecordError(f"{path} is no table of a self-check: it is not JSON") from None
-    schema = values.get("schema") if isinstance(values, dict) else None
+        values = parse_object(read_content(path, "table"))
+    except ValueError as error:
+        raise RecordError(f"{path} is no table of a self-check: it {error}") from None
+    schema = values.get("schema")
     if schema != SCHEMA:
         raise RecordError(f"{path} is no table of a self-check: its schema is {schema!r}, and this kit reads {SCHEMA}")
     try:

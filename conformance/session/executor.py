@@ -6,6 +6,7 @@ import contextlib
 import gc
 import random
 import sys
+import textwrap
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,9 +21,11 @@ from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case, Selection, case_of, is_narrowed, only, rerun_command
 from conformance.session.ending import end_session
 from conformance.session.fixtures import OBSERVATIONS
+from conformance.session.foreign_warnings import portable, recorded
 from conformance.session.health import Baseline, Health
 from conformance.session.judging import after_teardown, judge, lacking, recover
 from conformance.session.outcome import Outcome, attach
+from conformance.text import brief, said, visible
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Registry
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Distinct warnings kept of one test; an implementation that warns at each replay would fill the record.
 _KEPT_WARNINGS = 20
+#: Characters of pytest's account of a failure that fit on a terminal; a longer one gives way to the message.
+_SHOWN = 100_000
 
 
 @dataclass
@@ -212,6 +217,7 @@ class Executor:
             progress.result = replace(progress.result, duration_s=progress.result.duration_s + call.duration)
         if call.excinfo is not None:
             progress.result = self._judged(case, progress, call)
+            _make_readable(report, item.config, progress.result)
             self._show(case, progress.result, report)
             if progress.result.verdict is Verdict.FAIL:
                 script = self.reproducer(item, progress.result.message, call.excinfo.value)
@@ -291,7 +297,8 @@ class Executor:
         try:
             return write(item, adapter, spec, case.requirements, message, error, draws=case.draws)
         except Exception as trouble:  # a failure without a script is still a failure to report
-            warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
+            with contextlib.suppress(UserWarning):  # as an error, under -W error, it would end the session
+                warnings.warn(f"no reproducer for {case.test}: {one_line(trouble)}", stacklevel=1)
             return None
 
     def _command(self, case: Case) -> str:
@@ -316,6 +323,31 @@ def _left_behind(adapter: Adapter, stream: Any) -> str | None:
     return trouble
 
 
+def _make_readable(report: pytest.TestReport, config: pytest.Config, result: TestResult) -> None:
+    """Let nothing in what pytest will print act on the terminal, or fill it."""
+    # Indented, so that no line that the backend printed looks like one of the kit's own.
+    report.sections = [
+        (title, textwrap.indent(visible(text), "    ", lambda _: True)) for title, text in report.sections
+    ]
+    if len(report.longreprtext) > _SHOWN:
+        report.longrepr = result.message
+        return
+    # As between processes: whatever pytest made of the exception, these are its texts.
+    values = config.hook.pytest_report_to_serializable(config=config, report=report)
+    copy = config.hook.pytest_report_from_serializable(config=config, data=_all_visible(values))
+    report.longrepr = copy.longrepr
+
+
+def _all_visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {_all_visible(key): _all_visible(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_all_visible, value))
+    return value
+
+
 def _explain(case: Case, result: TestResult, report: pytest.TestReport) -> None:
     lines: list[str] = []
     for entry in case.requirements:
@@ -332,11 +364,15 @@ def _explain(case: Case, result: TestResult, report: pytest.TestReport) -> None:
 @contextlib.contextmanager
 def _keep_warnings(progress: _Progress) -> Iterator[None]:
     """Keep the distinct warnings of a test, and pass each on to pytest."""
-    with warnings.catch_warnings(record=True) as entries:
+    with recorded() as entries:
         try:
             yield
         finally:
-            distinct = dict.fromkeys(f"{entry.category.__name__}: {one_line(str(entry.message))}" for entry in entries)
+            distinct = dict.fromkeys(_described(entry) for entry in entries)
             progress.result = replace(progress.result, warnings=tuple(distinct)[:_KEPT_WARNINGS])
-    for entry in entries:
+    for entry in map(portable, entries):
         warnings.showwarning(entry.message, entry.category, entry.filename, entry.lineno)
+
+
+def _described(entry: warnings.WarningMessage) -> str:
+    return one_line(f"{entry.category.__name__}: {brief(said(entry.message))}")

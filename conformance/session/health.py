@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import one_line
+from conformance.errors import Unsupported, one_line
 from conformance.session.judging import recover
 from conformance.session.process_state import ProcessState
 
@@ -43,7 +44,12 @@ class Residue:
 
 
 class Health:
-    """Looks after one implementation in one process."""
+    """Looks after one implementation in one process.
+
+    Attributes:
+        captures: whether a small graph could be captured and replayed before the first test, so that it must be
+            possible after each; ``None`` while nobody has tried.  The suites judge a class that never can.
+    """
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
@@ -54,10 +60,20 @@ class Health:
         # harm, and a collection after each test costs too much in the user's own process.  A worker has frozen all
         # that was loaded, so there it costs little.
         self.collects = not self.on_host
+        self.captures: bool | None = None
 
     def before(self) -> Baseline:
         """Note what a test begins with."""
+        if self.captures is None:
+            self.try_capture()
         return Baseline(ProcessState.now(), self._allocated())
+
+    def try_capture(self) -> None:
+        """Find out whether this class can capture and replay a small graph here."""
+        try:
+            self.captures = self._wrong_replay() is None
+        except NotImplementedError:  # an adapter without streams or tensors
+            self.captures = False
 
     def after(self, baseline: Baseline) -> Residue | None:
         """Put right what can be, and say what was wrong; ``None`` when nothing was."""
@@ -72,6 +88,9 @@ class Health:
             # What is wrong a second time stays wrong.
             second_trouble = self._trouble(baseline)
             unfit = unfit or second_trouble
+        if unfit is None and self.captures:
+            unfit = self._dead_captures()
+            changes += [] if unfit is None else [unfit]
         return Residue(tuple(changes), unfit) if changes else None
 
     def _trouble(self, baseline: Baseline) -> str | None:
@@ -90,6 +109,53 @@ class Health:
         if values == [4.0] * 7:
             return None
         return f"a small computation gave {one_line(str(values), 80)} for seven times 4"
+
+    def _dead_captures(self) -> str | None:
+        """Why no graph can be captured any more; what comes right again is nobody's fault."""
+        if self._wrong_replay() is None:
+            return None
+        self._abort_captures()
+        recover(self.adapter)
+        trouble = self._wrong_replay()
+        # In a process that goes on all the same, it is charged to one test.
+        self.captures = trouble is None
+        return trouble
+
+    def _wrong_replay(self) -> str | None:
+        """A graph small enough to be nearly free, captured, replayed and checked; in place, so that its pool is empty.
+
+        Raises:
+            NotImplementedError: the adapter has no means to.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                values = self._replay()
+            except NotImplementedError:
+                raise
+            except Unsupported:  # the device has no stream left for it
+                return None
+            except Exception as error:
+                return f"capturing and replaying a small graph raised {one_line(error)}"
+        if values == [4.0] * 7:
+            return recover(self.adapter)  # which takes the stream back, too
+        return f"the replay of a small graph gave {one_line(str(values), 80)} for seven times 4"
+
+    def _replay(self) -> Any:
+        adapter = self.adapter
+        x, graph, before, side = adapter.full(7, 3.0), adapter.new_graph(), adapter.current_stream(), _stream(adapter)
+        side.wait_stream(before)
+        with adapter.stream(side):
+            adapter.capture_begin(graph)
+            try:
+                x.add_(1.0)
+            except Exception:
+                adapter.abort_capture(graph)
+                raise
+            graph.capture_end()
+            graph.replay()
+        before.wait_stream(side)
+        return adapter.read(x).tolist()
 
     def _pending_error(self) -> str | None:
         last_error = getattr(self.adapter.runtime, "cudaGetLastError", None)
@@ -140,6 +206,20 @@ class Health:
             if graph is not None:
                 self.adapter.abort_capture(graph)
         self._graphs.clear()
+
+
+def _stream(adapter: Adapter) -> Any:
+    """A stream to capture on.
+
+    Raises:
+        Unsupported: the device has none.
+    """
+    try:
+        return adapter.new_stream()
+    except Unsupported:
+        if adapter.needs_side_stream:
+            raise
+        return adapter.current_stream()
 
 
 def _is_on_host(adapter: Adapter) -> bool:

@@ -12,12 +12,11 @@ from conformance.errors import HarnessError, Unsupported, one_line
 from conformance.paths import KIT, SUITES
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.text import published, said
 from conformance.tracebacks import implementation_frames, missing_method
 
 if TYPE_CHECKING:
     from conformance.adapter import Adapter
-
-_MESSAGE_LIMIT = 4000
 
 #: What a rejection's message begins with, and what it begins with where a document promises just that.
 EXPECTED, PROMISED = "expected: ", "promised: "
@@ -38,18 +37,18 @@ def judge(
     frames = implementation_frames(error.__traceback__, (KIT, SUITES))
     failure = replace(result, verdict=Verdict.FAIL, phase=phase, message=_message(error), frames=frames)
     if isinstance(error, pytest.skip.Exception):
-        return replace(failure, verdict=Verdict.SKIPPED, message=str(error), frames=())
+        return replace(failure, verdict=Verdict.SKIPPED, message=published(said(error)), frames=())
     for cause in _chain(error):
         missing = missing_method(cause)
         if missing is not None:
             message = f"the adapter {adapter_name!r} does not implement {missing}(), which this test needs"
             return replace(failure, verdict=Verdict.ERROR, message=message, frames=())
         if isinstance(cause, HarnessError):
-            return replace(failure, verdict=Verdict.ERROR, message=str(cause), frames=())
+            return replace(failure, verdict=Verdict.ERROR, message=published(said(cause)), frames=())
     expected, seen = getattr(error, "promise", None), getattr(error, "seen", None)
     if isinstance(expected, str) and isinstance(seen, str):
         message = failure.message.replace(EXPECTED, PROMISED, 1) if promised else failure.message
-        return replace(failure, message=message, expected=expected, seen=seen)
+        return replace(failure, message=message, expected=published(expected), seen=published(seen))
     # Before and after the test proper only the kit's own code runs; what it does not expect is its own mistake.
     if phase != "call":
         return replace(failure, verdict=Verdict.ERROR)
@@ -64,7 +63,7 @@ def lacking(error: BaseException, adapter: Adapter) -> str | None:
     causes = list(_chain(error))
     place = next((place for place, cause in enumerate(causes) if isinstance(cause, Unsupported)), None)
     if place is not None and not any(hasattr(cause, "promise") for cause in causes[place:]):
-        return str(causes[place])
+        return published(said(causes[place]))
     first = causes[-1]
     if isinstance(first, AttributeError) and first.name == "reset" and not adapter.has_reset:
         # An adapter for a class whose page lists reset() is refused without it.
@@ -86,7 +85,8 @@ def after_teardown(result: TestResult, teardown_result: TestResult) -> TestResul
 def recover(adapter: Adapter) -> str | None:
     """Make the implementation ready for the next test; in words, what could not be put right."""
     try:
-        return adapter.recover()
+        trouble = adapter.recover()
+        return None if trouble is None else one_line(str(trouble))
     except Exception as error:  # the next test must start all the same, and this one reports it
         return f"recovering raised {one_line(error)}"
 
@@ -101,9 +101,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _message(error: BaseException) -> str:
-    text = str(error)
+    text = said(error)
     if not isinstance(error, AssertionError | pytest.fail.Exception) or not text:
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    lines = [text, *getattr(error, "__notes__", ())]
-    message = "\n".join(lines)
-    return message if len(message) <= _MESSAGE_LIMIT else message[: _MESSAGE_LIMIT - 1] + "…"
+    return published("\n".join([text, *map(said, getattr(error, "__notes__", ()))]))

@@ -26,6 +26,7 @@ from conformance import errors, markers
 from conformance.records import assessment, claim, record, result, run, verdicts
 from conformance.requirements import registry
 from conformance.session import judging, outcome
+from conformance.waivers import applying
 
 #: Code that decides what becomes of a test.  A test that replaces a part of it could decide for itself.
 _JUDGES: tuple[ModuleType | type, ...] = (
@@ -39,6 +40,7 @@ _JUDGES: tuple[ModuleType | type, ...] = (
     pytest.Item,
     pytest.Session,
     pytest.TestReport,
+    applying,
     assessment,
     claim,
     errors,

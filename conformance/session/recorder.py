@@ -19,6 +19,8 @@ from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.options import record_paths
 from conformance.session.outcome import attach, outcome_of
+from conformance.session.publishing import publishable, script
+from conformance.text import published, visible
 from conformance.waivers.checking import RunFacts, scored_ids
 from conformance.waivers.waiver import facts
 
@@ -183,15 +185,16 @@ class Recorder:
             # A later result must not hide an earlier one, nor the other way round.
             self.stopped = f"{outcome.result.test} ran more than once: leave the plug-in out that runs tests again"
         elif outcome is not None:
+            outcome = replace(outcome, result=publishable(outcome.result))
             self.runs[outcome.implementation].ended(outcome.result)
             if self.options.reproducers is not None and outcome.result.reproducer is not None:
                 save(Path(self.options.reproducers), outcome.implementation, outcome.result)
         elif report.failed and report.nodeid not in self.cases:
             self._foreign_failures = True
 
-    def reproduced(self, case: Case, script: str) -> None:
+    def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
-        result = self.runs[case.implementation].reproduced(case.test, script)
+        result = self.runs[case.implementation].reproduced(case.test, script(text))
         if self.options.reproducers is not None:
             save(Path(self.options.reproducers), case.implementation, result)
 
@@ -221,7 +224,8 @@ class Recorder:
         status = self._exit_status(exitstatus)
         session.exitstatus = status
         for name, assessment in self._assessments.items():
-            self.runs[name].end(assessment, status, self.stopped, self._waiver_problems)
+            stopped = None if self.stopped is None else published(self.stopped)
+            self.runs[name].end(assessment, status, stopped, self._waiver_problems)
 
     def _run_facts(self) -> list[RunFacts]:
         """What waivers are checked against."""
@@ -262,7 +266,7 @@ class Recorder:
             terminalreporter.write_line(render(run.summary(self._assessments[name], not_applicable)))
         self._write_section(terminalreporter, "waivers to change", self._waiver_problems)
         if self.stopped is not None:
-            terminalreporter.write_line(f"\nSTOPPED: {self.stopped}")
+            terminalreporter.write_line(f"\nSTOPPED: {visible(self.stopped)}")
 
     @staticmethod
     def _write_section(terminalreporter: pytest.TerminalReporter, title: str, lines: Iterable[str]) -> None:

@@ -124,7 +124,7 @@ def test_keys_and_lines_of_later_versions_are_passed_over(tmp_path: Path) -> Non
         (['{"kind": "header", "schema": 2}'], "line 1: a malformed header line"),
         (["HEADER", "{", '{"kind": "started", "test": "t"}'], "line 2 is not JSON"),
         (["HEADER", "HEADER"], "line 2: a second header"),
-        (["HEADER", "RESULT", "RESULT"], "line 3: a second result for t1"),
+        (["HEADER", "RESULT", "RESULT"], "line 3: a malformed result line (t1 has a result already)"),
         (["HEADER", '{"kind": "result", "test": "t", "verdict": "fine"}'], "line 2: a malformed result line"),
         (["HEADER", '{"kind": "started"}'], "line 2: a malformed started line"),
     ],

@@ -54,7 +54,7 @@ def environment(**variables: str) -> dict[str, str]:
     return {**inherited, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables}
 
 
-def _folder(folder: Path, **files: str) -> Path:
+def folder_of(folder: Path, **files: str) -> Path:
     """`files` in a folder of their own, under names that pytest knows and the project's own sessions must not meet."""
     folder.mkdir()
     for name, source in {"conftest": "hostile/kit", "behaviours": "hostile/behaviours", **files}.items():
@@ -64,9 +64,9 @@ def _folder(folder: Path, **files: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostilefolder_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The reference with all its misbehaviours, and their suite."""
-    return _folder(
+    return folder_of(
         tmp_path_factory.mktemp("hostile") / "suite",
         backend="hostile/backend",
         aborts_at_import="hostile/aborts_at_import",
@@ -75,9 +75,9 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def toyfolder_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy, which starts fast, and its suite."""
-    return _folder(tmp_path_factory.mktemp("toy") / "suite", toy="toy/toy", test_toy="toy/toy_suite")
+    return folder_of(tmp_path_factory.mktemp("toy") / "suite", toy="toy/toy", test_toy="toy/toy_suite")
 
 
 def session(folder: Path, record: Path, *words: str, limit_kib: int | None = None, **variables: str) -> Outcome:

@@ -29,6 +29,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "memory-hog": ("fail", "call", "MemoryError"),
     "sticky-error": ("fail", "call", "an illegal memory access was encountered"),
     "capture-left-open": ("fail", "call", "the current stream is still capturing"),
+    "dead-after-a-failed-capture": ("fail", "teardown", "no capture is possible after the one that failed"),
     "wrong-stream": ("fail", "call", "another stream was left current"),
     "wrong-value": ("fail", "call", "each replay runs the captured work once"),
     "thread-left-running": ("fail", "teardown", "the thread 'stray' was left running"),

@@ -14,9 +14,10 @@ from conformance.errors import ConformanceError, ExitStatus
 from conformance.records.assessment import as_json
 from conformance.records.record import Record, read_record
 from conformance.records.verdicts import Verdict
+from conformance.text import visible
 from reports import write
 from reports.model import build
-from reports.words import seconds, visible
+from reports.words import seconds
 from tests.reports.pages import Page, in_both
 from tests.reports.samples import BAD, GOOD, REQUIREMENTS, result, sample
 
@@ -73,6 +74,31 @@ def test_failures_say_all_that_is_needed(tmp_path: Path, pages: Callable[..., tu
     assert page.ids.index("failure-keep-graph.template-outlives-capture-end") < page.ids.index("failure-replay.twice")
     assert page.ids.index("failure-replay.twice") < page.ids.index("requirements")
     assert markdown.index("## Failures") < markdown.index("## Requirements")
+
+
+def test_what_a_lost_process_left_is_shown(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
+    ending = {
+        "signal": "SIGSEGV",
+        "exit_status": None,
+        "output": "```\n<b>driver</b> \x1b[2J\u202esays",
+        "stacks": 'File "graph.py", line 12 in replay',
+        "calls": ["CUDAGraph.capture_end", "CUDAGraph.replay (did not return)"],
+    }
+    crash = result("replay.py::test_crash", "replay.twice", Verdict.CRASH, message="its process ended", ending=ending)
+    page, markdown = both = pages(sample(tmp_path / "bad.jsonl", [*GOOD[:2], crash]))
+    in_both(
+        both,
+        "Last calls of the implementation",
+        "CUDAGraph.capture_end CUDAGraph.replay (did not return)",
+        "Stacks",
+        'File "graph.py", line 12 in replay',
+        "Last output",
+        "<b>driver</b>",
+    )
+    assert not page.all("b")
+    assert "\\u001b[2J\\u202esays" in page.text
+    assert "\\u001b[2J\\u202esays" in markdown
+    assert "````\n```\n<b>driver</b>" in markdown
 
 
 def test_every_requirement_stands_in_the_table_by_area(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
@@ -199,7 +225,7 @@ def test_requirement_that_one_suite_lacks(tmp_path: Path, pages: Callable[..., t
 
 
 def test_footer_that_disagrees_is_pointed_out(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
-    record = sample(tmp_path / "run.jsonl", BAD, footer={"counts": {"pass": 99}, "verdict": "pass"})
+    record = sample(tmp_path / "run.jsonl", BAD, footer={"counts": {"pass": 99}, "verdict": "conforms"})
     in_both(pages(record), "the counts that the record ends with are not those of its results", "Does not conform")
 
 
@@ -276,7 +302,6 @@ def test_hostile_texts_stay_texts(tmp_path: Path, pages: Callable[..., tuple[Pag
         implementation=HOSTILE,
         kit_version=HOSTILE,
         suite_digest=HOSTILE,
-        started_at=HOSTILE,
     )
     page, markdown = pages(record)
     assert len(page.all("script")) == len(page.all("style")) == 1

@@ -9,6 +9,7 @@ import pytest
 from conformance.cli import main
 from conformance.errors import ExitStatus
 from conformance.records.verdicts import Verdict
+from conformance.waivers import applying
 from conformance.waivers.waiver import Waiver
 from tests.waivers.conftest import FOREIGN, ONE, POOLED, TODAY, TWO, Kit, waiver
 
@@ -96,6 +97,39 @@ def test_a_test_without_parameters_means_all_of_them(kit: Kit) -> None:
     assert kit.run(text)[0].ret == ExitStatus.CONFORMING
     text = waiver(test='"test_it.py::test_numbers[2]"') + waiver(test=OPTION)
     assert kit.run(text)[0].ret == ExitStatus.CONFORMING
+
+
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [
+        ("covering", "lambda waivers, test, scored: tuple(waivers)"),
+        ("waive", "lambda result, waivers, scored: replace(result, verdict=Verdict.PASS)"),
+    ],
+    ids=["covering", "waive"],
+)
+def test_a_test_that_replaces_what_waives_gains_nothing(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch, function: str, answer: str
+) -> None:
+    # If the session does not put it right, the next test has it right all the same.
+    monkeypatch.setattr(applying, function, getattr(applying, function))
+    kit.tests(f"""
+        from dataclasses import replace
+
+        from conformance.records.verdicts import Verdict
+        from conformance.waivers import applying
+
+        @requirement(TWO)
+        def test_replaces(impl):
+            applying.{function} = {answer}
+
+        @requirement(TWO)
+        def test_fails(impl): fail("it works", "it does not")
+    """)
+    result, record = kit.run(waiver())
+    assert result.ret == ExitStatus.NOT_CONFORMING
+    assert record is not None
+    assert [(each.verdict, each.waiver) for each in record.results] == [(Verdict.FAIL, None)] * 2
+    assert record.results[0].left_behind == f"conformance.waivers.applying.{function} was replaced"
 
 
 @both_ways

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -19,6 +20,11 @@ class Hostile(reference_impl.CUDAGraph):
         super().__init__(keep_graph)
         if behaviours.behaviour() == "abort-in-constructor":
             os.abort()
+
+    def capture_begin(self, *settings: Any, **named: Any) -> None:
+        if DEAD:
+            raise RuntimeError("no capture is possible after the one that failed")
+        super().capture_begin(*settings, **named)
 
     def replay(self) -> None:
         super().replay()
@@ -38,6 +44,10 @@ class Hostile(reference_impl.CUDAGraph):
         if name == "capture-left-open":
             self.capture_begin()
             KEPT.append(self)
+        if name == "dead-after-a-failed-capture":
+            with contextlib.suppress(RuntimeError):
+                self.capture_end()
+            DEAD.append(self)
 
 
 def _stuck() -> None:
@@ -45,6 +55,7 @@ def _stuck() -> None:
 
 
 KEPT: list[Any] = []
+DEAD: list[Any] = []
 BACKEND = reference.adapter()
 BACKEND.name = "hostile"
 BACKEND.graph_class = Hostile

@@ -1,0 +1,158 @@
+"""What the lines of a record have to hold besides values of the right types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from conformance.errors import UsageError, one_line
+from conformance.records.shapes import check_shape
+from conformance.records.shards import Shard
+from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.requirements.profiles import PROFILES
+from conformance.requirements.registry import Requirement
+from conformance.requirements.revisions import Revision
+from conformance.requirements.vocabulary import DIALECTS
+
+#: What the subject of a run is that could not ask for more; see `conformance.records.subject.Subject.unknown`.
+_UNKNOWN = "unknown"
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+#: Half a character: no terminal and no file takes it.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PHASES = ("setup", "call", "teardown", "exit")
+_ENDING = {"signal": str, "exit_status": int, "output": str, "stacks": str}
+_STATUS_LIMIT = 1 << 32
+
+
+def check_header(values: Mapping[str, Any]) -> None:
+    """Refuse a header that has values of the right types, and says what none can say.
+
+    Raises:
+        ValueError: which value it is.
+    """
+    for name in ("implementation", "kit_version"):
+        _check(name, values[name], bool(values[name]) and not _SURROGATE.search(values[name]))
+    dialect, revision = values["dialect"], values["revision"]
+    _check("dialect", dialect, dialect in {*DIALECTS, _UNKNOWN})
+    _check("revision", revision, _is_revision(revision) or dialect == revision == _UNKNOWN)
+    _check("started_at", values["started_at"], _is_time(values["started_at"]))
+    _check_options(values["options"])
+    _check_requirements(values["requirements"])
+    for test, ids in values["planned"].items():
+        _check_ids(test, ids)
+    _check_distinct("not_applicable", values["not_applicable"])
+
+
+def check_result(values: Mapping[str, Any]) -> None:
+    """Refuse a result likewise.
+
+    Raises:
+        ValueError: which value it is.
+    """
+    _check_ids(values["test"], values["requirements"])
+    phase, waiver, ending = values.get("phase", "call"), values.get("waiver"), values.get("ending")
+    _check("phase", phase, phase in _PHASES)
+    if waiver is not None:
+        _check("verdict of the waiver", waiver.get("verdict"), _is_rejection(waiver.get("verdict")))
+    if ending is not None:
+        for name, kind in _ENDING.items():
+            value = ending.get(name)
+            _check(f"{name} of the ending", value, value is None or type(value) is kind)
+        calls = ending.get("calls", [])
+        _check("calls of the ending", calls, isinstance(calls, list) and all(isinstance(call, str) for call in calls))
+
+
+def check_footer(values: Mapping[str, Any]) -> None:
+    """Refuse a footer likewise.
+
+    Raises:
+        ValueError: which value it is.
+    """
+    verdicts = {verdict.value for verdict in Verdict}
+    for name in ("counts", "musts", "advice"):
+        _check(name, values[name], verdicts.issuperset(values[name]))
+    _check("verdict", values["verdict"], values["verdict"] in {verdict.value for verdict in RunVerdict})
+    _check("exit_status", values["exit_status"], values["exit_status"] < _STATUS_LIMIT)
+
+
+def check_texts(values: Mapping[str, Any], *names: str) -> None:
+    """Refuse a line without texts of these names.
+
+    Raises:
+        ValueError: which is none.
+    """
+    for name in names:
+        if name not in values:
+            raise ValueError(f"{name} is missing")
+        _check(name, values[name], isinstance(values[name], str) and bool(values[name]))
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    profiles, strict, shard = options.get("profile") or [], options.get("strict") or False, options.get("shard")
+    are_known = isinstance(profiles, list) and all(isinstance(name, str) and name in PROFILES for name in profiles)
+    _check("option profile", profiles, are_known)
+    _check("option strict", strict, isinstance(strict, bool))
+    _check("option shard", shard, shard is None or (isinstance(shard, str) and _is_shard(shard)))
+
+
+def _check_requirements(entries: Iterable[Any]) -> None:
+    ids: set[str] = set()
+    for number, entry in enumerate(entries, 1):
+        try:
+            check_shape(entry, Requirement)
+            _check("id", entry["id"], bool(entry["id"]) and entry["id"] not in ids)
+            for name in ("since", "until"):
+                _check(name, entry.get(name), entry.get(name) is None or _is_revision(entry[name]))
+            _check("documents", entry["documents"], bool(entry["documents"]))
+            for name in ("area", "text", "untestable"):
+                _check(name, entry.get(name), entry.get(name) != "")
+        except ValueError as error:
+            raise ValueError(f"requirement {number}: {error}") from None
+        ids.add(entry["id"])
+
+
+def _check_ids(test: str, ids: Collection[str]) -> None:
+    _check("test", test, bool(test))
+    _check_distinct("requirements", ids)
+
+
+def _check_distinct(name: str, values: Collection[str]) -> None:
+    _check(name, values, len(set(values)) == len(values))
+
+
+def _check(name: str, value: object, is_right: bool) -> None:
+    if not is_right:
+        raise ValueError(f"{name} is {one_line(repr(value)[:400], 80)}")
+
+
+def _is_rejection(value: object) -> bool:
+    return isinstance(value, str) and any(value == verdict.value and verdict.rejects for verdict in Verdict)
+
+
+def _is_revision(text: str) -> bool:
+    try:
+        Revision(text)
+    except ValueError:
+        return False
+    return text.isascii()
+
+
+def _is_shard(text: str) -> bool:
+    try:
+        Shard.parse(text)
+    except (UsageError, ValueError):  # the second for a number of too many digits
+        return False
+    return text.isascii()
+
+
+def _is_time(text: str) -> bool:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return False
+    try:
+        date.fromisoformat(match[1])
+    except ValueError:
+        return False
+    return True

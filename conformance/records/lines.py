@@ -1,0 +1,140 @@
+"""Reads files of JSON that anyone may have written: within limits, and with a reason for what is refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from conformance.errors import RecordError
+
+#: Bytes of a file.
+FILE_LIMIT = 1 << 30
+#: Bytes of a line; a header names every test of its run.
+LINE_LIMIT = 64 << 20
+#: How deep lists and objects may lie in each other.
+DEPTH_LIMIT = 32
+#: Characters of one text.
+TEXT_LIMIT = 1 << 20
+
+
+class Line(NamedTuple):
+    """One line of a file: its number, and the object on it."""
+
+    number: int
+    values: dict[str, Any]
+
+
+class CutOff(ValueError):
+    """What is no JSON may be the beginning of some."""
+
+
+def read_content(path: Path, what: str) -> bytes:
+    """The content of `path`, which holds `what`.
+
+    Raises:
+        RecordError: there is no such file, or it is too large or no file at all, such as a pipe that never ends.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise RecordError(f"the {what} {path} cannot be read: it is not a regular file")
+        if status.st_size > FILE_LIMIT:
+            raise RecordError(f"the {what} {path} cannot be read: it is larger than {FILE_LIMIT >> 20} MiB")
+        return path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"the {what} {path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a name that no file can have
+        raise RecordError(f"the {what} {str(path)!r} cannot be read: {error}") from None
+
+
+def lines_of(path: Path, content: bytes) -> Iterator[Line]:
+    """The objects in the lines of a record; empty lines are passed over, and so is a last one that was cut off.
+
+    Raises:
+        RecordError: a line holds no object, or one beyond the limits.
+    """
+    number = start = 0
+    while start < len(content):
+        end = content.find(b"\n", start)
+        is_open = end < 0
+        end = len(content) if is_open else end
+        number += 1
+        line, start = content[start:end], end + 1
+        if not line.strip():
+            continue
+        try:
+            yield Line(number, parse_object(line))
+        except CutOff as error:
+            # The writer ends each line before it begins the next, so only the last one can be cut off.
+            if is_open and number > 1:
+                return
+            raise RecordError(f"{path} is no record: line {number} {error}") from None
+        except ValueError as error:
+            raise RecordError(f"{path} is no record: line {number} {error}") from None
+
+
+def parse_object(text: bytes, limit: int = LINE_LIMIT) -> dict[str, Any]:
+    """The JSON object that `text` is.
+
+    Raises:
+        ValueError: why it is none, as the rest of a sentence; `CutOff` when more text could make one of it.
+    """
+    if len(text) > limit:
+        raise ValueError(f"is longer than {limit >> 20} MiB")
+    try:
+        value = json.loads(text.decode("utf-8"), object_pairs_hook=_distinct)
+    except _DuplicateKey as error:
+        raise ValueError(f"has the key {_shown(error.key)} twice in one object") from None
+    except ValueError:
+        raise CutOff("is not JSON") from None
+    except RecursionError:
+        raise ValueError(f"is nested deeper than {DEPTH_LIMIT} levels") from None
+    if not isinstance(value, dict):
+        raise ValueError("is not a JSON object")  # noqa: TRY004 - a value of a file, no argument
+    _check_extent(value)
+    return value
+
+
+class _DuplicateKey(Exception):
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        seen: set[str] = set()
+        raise _DuplicateKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return values
+
+
+def _check_extent(value: Any) -> None:
+    """Refuse what lies too deep and texts that are too long."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT):
+        deeper: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                _check_texts(each)
+                deeper += each.values()
+            elif isinstance(each, list):
+                deeper += each
+            elif isinstance(each, str) and len(each) > TEXT_LIMIT:
+                raise ValueError(f"has a text of more than {TEXT_LIMIT} characters")
+        level = deeper
+        if not level:
+            return
+    raise ValueError(f"is nested deeper than {DEPTH_LIMIT} levels")
+
+
+def _check_texts(keys: dict[str, Any]) -> None:
+    if any(len(key) > TEXT_LIMIT for key in keys):
+        raise ValueError(f"has a text of more than {TEXT_LIMIT} characters")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")

@@ -1,0 +1,78 @@
+"""Compares JSON values with the types that a dataclass names for them, before one is made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from conformance.errors import one_line
+
+#: Whether a value fits; built once for each type, since a long run has as many results as tests.
+_Test = Callable[[Any], bool]
+
+
+def check_shape(values: Mapping[str, Any], kind: type) -> None:
+    """Refuse `values` that no `kind`, a dataclass, can be made of; keys that it does not know are passed over.
+
+    Raises:
+        ValueError: the key, and what is wrong with its value.
+    """
+    for name, (is_needed, fits) in _shape(kind).items():
+        if name not in values:
+            if is_needed:
+                raise ValueError(f"{name} is missing")
+        elif not fits(values[name]):
+            raise ValueError(f"{name} is {one_line(repr(values[name])[:400], 80)}")
+
+
+@cache
+def _shape(kind: type) -> Mapping[str, tuple[bool, _Test]]:
+    hints = get_type_hints(kind)
+    return {
+        entry.name: (entry.default is MISSING and entry.default_factory is MISSING, _test(hints[entry.name]))
+        for entry in fields(kind)
+    }
+
+
+def _test(hint: Any) -> _Test:
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return lambda _: True
+    if origin in {UnionType, Union}:
+        tests = [_test(part) for part in parts]
+        return lambda value: any(test(value) for test in tests)
+    if origin is tuple:
+        each_fits = _test(parts[0])
+        return lambda value: isinstance(value, list) and all(map(each_fits, value))
+    if origin is Mapping:
+        each_fits = _test(parts[1])
+        return lambda value: isinstance(value, dict) and all(map(each_fits, value.values()))
+    if origin is Literal:
+        return lambda value: isinstance(value, str) and value in parts
+    return _plain_test(hint)
+
+
+def _plain_test(hint: type) -> _Test:
+    if hint is NoneType:
+        return lambda value: value is None
+    if hint is float:  # all of them are durations
+        return lambda value: type(value) in {int, float} and 0 <= value < math.inf
+    if hint is int:  # all of them count, or are a status
+        return lambda value: type(value) is int and value >= 0
+    if issubclass(hint, Enum):
+        words = {each.value for each in hint}
+        return lambda value: isinstance(value, str) and value in words
+    if is_dataclass(hint):
+        return lambda value: isinstance(value, dict) and _has_shape(value, hint)
+    return lambda value: isinstance(value, hint)
+
+
+def _has_shape(value: Mapping[str, Any], kind: type) -> bool:
+    return all(
+        fits(value[name]) if name in value else not is_needed for name, (is_needed, fits) in _shape(kind).items()
+    )

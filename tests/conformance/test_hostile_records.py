@@ -1,0 +1,96 @@
+"""Whatever stands in a file, each command that reads records says what is wrong with it in one line, or reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli import main
+from conformance.errors import ExitStatus, RecordError
+from conformance.records.record import RecordWriter, read_record
+from conformance.selfcheck.reading import read_table
+from tests.conformance.hostile import broken, changed
+from tests.conformance.test_record import FIRST, FOOTER, HEADER, SECOND
+
+#: What a command may end with; 3 would say that the kit failed.
+GOOD_STATUSES = {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING, ExitStatus.USAGE}
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    path = tmp_path_factory.mktemp("hostile") / "good.jsonl"
+    writer = RecordWriter(path)
+    writer.header(HEADER)
+    writer.started("t1")
+    writer.result(FIRST)
+    writer.started("t2")
+    writer.result(SECOND)
+    writer.reproducer("t2", "print()")
+    writer.footer(FOOTER)
+    writer.close()
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_hostile_files_are_read_or_refused_in_a_line(
+    lines: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    path, report, merged = folder / "run.jsonl", tmp_path / "report", tmp_path / "merged.jsonl"
+    commands = (
+        ["report", str(path), "--output", str(report)],
+        ["merge", str(path), "--output", str(merged)],
+        ["requirements", "--coverage", str(path)],
+        ["waivers", str(path)],
+    )
+    number = refused = 0
+    for name, content in [*changed(lines), *broken(lines)]:
+        number += 1
+        path.write_bytes(content)
+        try:
+            read_record(path)
+            reason = None
+        except RecordError as error:
+            reason = str(error)
+            refused += 1
+            assert str(path) in reason, name
+            assert reason.isprintable(), name
+        # A file that cannot be read is refused by all of them, so one shows it; a tenth goes through all the same.
+        for command in commands if reason is None or not number % 10 else commands[number % 4 :][:1]:
+            status = main(command)
+            _, errors = capsys.readouterr()
+            assert status in GOOD_STATUSES, (name, command)
+            if reason is not None:
+                assert (status, errors) == (ExitStatus.USAGE, f"graph-conformance: {reason}\n"), (name, command)
+        assert {each.name for each in tmp_path.iterdir()} <= {"in", "report"}, name
+    assert number > 600
+    assert number * 0.6 < refused < number
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(RecordError, match="it is not a regular file"):
+            read_record(path)
+    with pytest.raises(RecordError, match="cannot be read: embedded null"):
+        read_record("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"[" * 100_000, "nested deeper than 32 levels"),
+        (b'{"schema": 1, "schema": 1}', "has the key 'schema' twice in one object"),
+        (b"[]", "is not a JSON object"),
+        (b"{", "is not JSON"),
+    ],
+)
+def test_a_hostile_table_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "table.json"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=reason):
+        read_table(path)

@@ -1,0 +1,166 @@
+"""An adapter's own faults: told before the first test, all of them at once, and none where there is none."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from conformance import start  # noqa: F401 - before pytester takes stock of modules
+from conformance.adapters.implementations import KNOWN, resolve_all
+from conformance.errors import ImplementationError
+from tests.conformance.conftest import Kit
+
+pytest_plugins = ["pytester"]
+
+VENDOR = """
+    import contextlib
+
+    import torch
+
+    import reference_impl
+    from conformance.adapter import Adapter, ModuleAdapter
+    from conformance.errors import Unsupported
+    from conformance.adapters.reference import _OnHost as OnHost
+
+
+    def made(kind=OnHost, module=reference_impl, **values):
+        adapter = kind("vendor", module, reference_impl.CUDAGraph, device="cpu", revision="2.14")
+        vars(adapter).update(values)
+        return adapter
+
+
+    class Part:
+        def __init__(self, without):
+            self.without = without
+
+        def __getattr__(self, name):
+            if name == self.without:
+                raise AttributeError(f"no {name}", name=name, obj=self)
+            return getattr(reference_impl, name)
+
+
+    def no_synchronize(): return made(module=Part("synchronize"))
+    def no_capturing(): return made(module=Part("is_current_stream_capturing"))
+
+
+    class Synchronise(Adapter):
+        name, revision, graph_class = "vendor", "2.14", reference_impl.CUDAGraph
+        def current_stream(self): return 1
+        def stream(self, stream): return contextlib.nullcontext()
+        def is_current_stream_capturing(self): return False
+        def synchronise(self): ...
+
+    class Five(OnHost):
+        def environment(self): return {"driver": 5}
+        def current_stream(self): return self.module.curent_stream()
+        def memory_allocated(self): return "lots"
+        def is_current_stream_capturing(self): return "no"
+        def read(self, tensor): return tensor.tolist()
+
+    class NewStraem(Synchronise):
+        def synchronize(self): ...
+        def new_straem(self): ...
+
+    # -- right ones
+
+    class FewStreams(OnHost):
+        def new_stream(self): raise Unsupported("there are no more")
+
+    class NoTensors(Adapter):
+        name, revision, graph_class = "vendor", "2.14", reference_impl.CUDAGraph
+        def current_stream(self): return 1
+        def stream(self, stream): return contextlib.nullcontext()
+        def is_current_stream_capturing(self): return False
+        def synchronize(self): ...
+
+    class Helpers(NoTensors):
+        streams = ()
+        def new_streams(self): ...
+        def full_like(self): ...
+        def capture_end(self): ...
+
+    class OutOfMemory(OnHost):
+        def full(self, shape, value, dtype=None):
+            raise torch.OutOfMemoryError("process 4711 has 78 GiB in use")
+
+    class Raises(reference_impl.CUDAGraph):
+        def capture_begin(self, *settings, **named): raise RuntimeError("no capture today")
+
+    def few_streams(): return made(FewStreams)
+    def out_of_memory(): return made(OutOfMemory)
+    def five(): return made(Five)
+    def wrong_class(): return made(graph_class=Raises)
+"""
+FAULTS = [
+    ("no_synchronize", ["synchronize raised AttributeError: no synchronize at "]),
+    ("no_capturing", ["is_current_stream_capturing raised AttributeError: no is_current_stream_capturing at "]),
+    ("NewStraem", ["no adapter has a member 'new_straem'; did you mean 'new_stream'? at "]),
+    (
+        "five",
+        [
+            "environment gives dict {'driver': 5}, which is not a dictionary of strings at ",
+            "did you mean 'current_stream'? at ",
+            "is_current_stream_capturing gives str 'no', which is not a bool at ",
+            "memory_allocated gives str 'lots', which is not an int at ",
+            "read gives list [1.0, 1.0], which is not a tensor at ",
+        ],
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file with all of them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file = tmp_path / "vendor.py"
+    file.write_text(textwrap.dedent(VENDOR), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(("attribute", "faults"), FAULTS, ids=[attribute for attribute, _ in FAULTS])
+def test_all_faults_are_told_at_once_with_their_places(vendor: Path, attribute: str, faults: list[str]) -> None:
+    with pytest.raises(ImplementationError) as refusal:
+        resolve_all([f"vendor.py:{attribute}"])
+    line = str(refusal.value)
+    assert line.startswith(f"--impl=vendor.py:{attribute}: the adapter is wrong: ")
+    assert "\n" not in line
+    for fault in faults:
+        assert fault in line
+    assert line.count(f" at {vendor}, line ") == len(faults)
+
+
+def test_what_is_missing_is_told_beside_what_is_called_nearly_so() -> None:
+    with pytest.raises(ImplementationError) as refusal:
+        resolve_all(["vendor.py:Synchronise"])
+    assert "no adapter has a member 'synchronise'; did you mean 'synchronize'? at " in str(refusal.value)
+    assert "it has no synchronize(), which every test needs at " in str(refusal.value)
+
+
+@pytest.mark.parametrize("attribute", ["few_streams", "NoTensors", "Helpers", "out_of_memory", "wrong_class"])
+def test_no_fault_of_the_adapter_is_none(attribute: str) -> None:
+    assert len(resolve_all([f"vendor.py:{attribute}"])) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name.startswith("reference")])
+def test_the_kits_own_adapters_have_none(name: str) -> None:
+    assert list(resolve_all([name])) == [name]
+
+
+@pytest.mark.parametrize("where", ["--no-isolate", "--isolate"])
+def test_a_session_ends_before_its_first_test(kit: Kit, where: str) -> None:
+    file = kit.folder / "fake.py"
+    file.write_text(file.read_text(encoding="utf-8").replace("def synchronize", "def synchronise"), encoding="utf-8")
+    kit.tests("""
+        @requirement("alpha.plain")
+        def test_it(impl): ...
+    """)
+    result = kit.run(where)
+    assert result.ret == 4
+    text = result.stdout.str() + result.stderr.str()
+    assert text.count("did you mean 'synchronize'?") == 1
+    assert "passed" not in text
+    assert "failed" not in text
