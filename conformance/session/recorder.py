@@ -154,7 +154,8 @@ class Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that a test begins."""
         case = self.cases.get(nodeid)
-        if case is not None:
+        # One that runs again has its line already, and stops the run when its second result comes.
+        if case is not None and case.test not in self.runs[case.implementation].results:
             try:
                 self.runs[case.implementation].started(case.test)
             except WriteError as error:
