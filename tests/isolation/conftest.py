@@ -64,7 +64,7 @@ def folder_of(folder: Path, **files: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def hostilefolder_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The reference with all its misbehaviours, and their suite."""
     return folder_of(
         tmp_path_factory.mktemp("hostile") / "suite",
@@ -75,7 +75,7 @@ def hostilefolder_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def toyfolder_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy, which starts fast, and its suite."""
     return folder_of(tmp_path_factory.mktemp("toy") / "suite", toy="toy/toy", test_toy="toy/toy_suite")
 

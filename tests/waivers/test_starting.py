@@ -91,7 +91,7 @@ def test_it_groups_by_requirement_and_has_the_scope(kit: Kit, capsys: pytest.Cap
         assert (entry["reason"], entry["link"], entry["owner"]) == ("", "", "")
         assert (entry["implementation"], entry["revision"]) == ("fake", "2.13")
         assert (entry["device"], entry["driver"]) == ("Model 7 [[]80 GB]", "13.1")
-    assert '# fail: test_it.py::test_numbers[1]: a "quoted" ?[31mred? \\ text' in text.split("\n")
+    assert r'# fail: test_it.py::test_numbers[1]: a "quoted" \u001b[31mred\u0000 \ text' in text.split("\n")
 
 
 def test_what_is_waived_or_in_error_is_left_out_and_said(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
