@@ -160,7 +160,8 @@ class _Loop:
             case = executor.cases[item.nodeid]
             if case.scored:
                 _ = item.location  # pytest works it out once, here instead of in each child
-                self._tests.setdefault(case.implementation, []).append((item, case))
+                # Jobs call an implementation as `--impl` does; of a file, its adapter's name is only the last part.
+                self._tests.setdefault(executor.specs[case.implementation], []).append((item, case))
         self._selector = selectors.DefaultSelector()
         self._live: dict[int, tuple[_Work, Child]] = {}
 
@@ -198,7 +199,8 @@ class _Loop:
         work.batch, work.queue, work.buffered = work.queue, [], b""
         work.names.update(case.test for _, case in work.batch)
         work.limits = [work.job.limit(case) for _, case in work.batch]
-        adapter = self._executor.adapters[work.job.implementation]
+        names = {spec: name for name, spec in self._executor.specs.items()}
+        adapter = self._executor.adapters[names[work.job.implementation]]
         child = children.start([item for item, _ in work.batch], work.job.entry.apply, adapter)
         self._live[child.pid] = (work, child)
         self._selector.register(child.pipe, selectors.EVENT_READ, child.pid)

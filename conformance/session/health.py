@@ -64,7 +64,8 @@ class Health:
 
     def before(self) -> Baseline:
         """Note what a test begins with."""
-        if self.captures is None:
+        # In the user's own process a class on the host has nowhere else to go on, and is left as its tests leave it.
+        if self.captures is None and self.collects:
             self.try_capture()
         return Baseline(ProcessState.now(), self._allocated())
 

@@ -50,7 +50,7 @@ def test_a_message_crosses_the_gateway(message: Message) -> None:
 
 
 def test_what_a_worker_starts_with_crosses_the_gateway() -> None:
-    start_up = StartUp("/somewhere", False, {"VISIBLE": "1"}, "/tmp/folder", None)  # noqa: S108 - nothing is there
+    start_up = StartUp("/somewhere", False, {"VISIBLE": "1"}, "/tmp/folder", None, trial=True)  # noqa: S108 - nothing is there
     assert StartUp.from_dict(execnet.loads(execnet.dumps(start_up.to_dict()))) == start_up
 
 
