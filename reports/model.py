@@ -278,13 +278,9 @@ def _notices(runs: Sequence[tuple[Column, Record]]) -> tuple[str, ...]:
 # -- what went wrong --------------------------------------------------------------------------------------------------
 
 
-def _wrong(verdict: Verdict) -> bool:
-    return verdict.rejects or verdict in {Verdict.ERROR, Verdict.WAIVED}
-
-
 def _judged_wrong(requirement: Requirement, verdict: Verdict) -> bool:
     # What the documents leave open cannot fail; a crash or a hang is wrong whatever they leave open.
-    return _wrong(verdict) and (requirement.scored or verdict is not Verdict.FAIL)
+    return verdict.is_trouble and (requirement.scored or verdict is not Verdict.FAIL)
 
 
 def _findings(column: Column, record: Record, anchors: _Anchors, *, several: bool) -> list[Finding]:
@@ -303,15 +299,15 @@ def _findings(column: Column, record: Record, anchors: _Anchors, *, several: boo
                 column=column,
                 word=VERDICTS[verdicts[entry.id]],
                 requirement=entry,
-                tests=tuple(result for result in results if _wrong(result.verdict)),
-                others=tuple(result for result in results if not _wrong(result.verdict)),
+                tests=tuple(result for result in results if result.verdict.is_trouble),
+                others=tuple(result for result in results if not result.verdict.is_trouble),
             )
         )
     reported_tests = {result.test for finding in findings for result in finding.tests}
     left_open = {entry.id for entry in entries if not entry.scored}
     for result in record.results:
         is_noted = result.verdict is Verdict.FAIL and left_open.intersection(result.requirements)
-        if _wrong(result.verdict) and result.test not in reported_tests and not is_noted:
+        if result.verdict.is_trouble and result.test not in reported_tests and not is_noted:
             anchor = anchors.make(*prefix, result.test)
             findings.append(Finding(anchor, column, VERDICTS[result.verdict], None, (result,), ()))
     return findings

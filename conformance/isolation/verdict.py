@@ -76,7 +76,7 @@ def lost_report(nodeid: str, case: Case | None, result: TestResult | None, loss:
         longrepr="\n".join(line for line in lines if line),
         when="call",
     )
-    if loss.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
+    if loss.verdict.is_loss:
         vars(report)["conformance_status"] = loss.verdict.value
     if case is not None and result is not None:
         attach(report, Outcome(case.implementation, result))

@@ -184,13 +184,12 @@ def assess(
         exceptions=tuple(
             entry.id
             for entry in entries
-            if entry.level == "should" and not entry.composite and _is_unmet(verdicts[entry.id])
+            if entry.level == "should" and not entry.composite and verdicts[entry.id].is_unmet
         ),
         hazards=tuple(
             result.test
             for result in results
-            if result.verdict in {Verdict.CRASH, Verdict.TIMEOUT}
-            and all(levels.get(identity) != "must" for identity in result.requirements)
+            if result.verdict.is_loss and all(levels.get(identity) != "must" for identity in result.requirements)
         ),
         profiles=judge.profiles(),
         declined=tuple(
@@ -207,10 +206,6 @@ def assess(
 
 def _is_absent(entry: Requirement, capabilities: Mapping[str, bool]) -> bool:
     return entry.capability is not None and capabilities.get(entry.capability) is False
-
-
-def _is_unmet(verdict: Verdict) -> bool:
-    return verdict.rejects or verdict is Verdict.WAIVED
 
 
 def _worst(verdicts: Collection[Verdict]) -> Verdict:
@@ -259,7 +254,7 @@ class _Judge:
         if self._stopped or Verdict.ERROR in self._tests:
             return RunVerdict.ERROR
         musts = self._of("must", profiles)
-        unmet = [verdict for verdict in musts if _is_unmet(verdict)]
+        unmet = [verdict for verdict in musts if verdict.is_unmet]
         if any(verdict.rejects or not waivers_count for verdict in unmet):
             return RunVerdict.DOES_NOT_CONFORM
         if not self._ended or not self._tests or Verdict.NOT_RUN in self._tests:
@@ -298,7 +293,7 @@ class _Judge:
     def _standing(self, musts: Collection[Verdict]) -> Standing | None:
         if not musts:
             return None
-        if any(map(_is_unmet, musts)):
+        if any(verdict.is_unmet for verdict in musts):
             return Standing.NOT_MET
         undecided = {Verdict.NOT_RUN, Verdict.SKIPPED, Verdict.ERROR}
         if self._narrowed or not undecided.isdisjoint(musts):
@@ -315,6 +310,4 @@ class _Judge:
     def _follows_advice(self, profiles: Collection[str]) -> bool:
         # What was not run leaves no claim anyway.  A crash is nothing that may be left to an implementation.
         good = {Verdict.PASS, Verdict.WAIVED, Verdict.NOT_RUN}
-        return good.issuperset(self._of("should", profiles)) and {Verdict.CRASH, Verdict.TIMEOUT}.isdisjoint(
-            self._tests
-        )
+        return good.issuperset(self._of("should", profiles)) and not any(verdict.is_loss for verdict in self._tests)

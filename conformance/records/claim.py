@@ -114,7 +114,7 @@ def _numbers(assessment: Assessment) -> list[str]:
         _score(assessment.musts, "must", "musts", "met"),
         _score(assessment.advice, "piece of advice", "pieces of advice", "followed"),
     ]
-    if any(verdict.rejects or verdict is Verdict.WAIVED for verdict in assessment.composites):
+    if any(verdict.is_unmet for verdict in assessment.composites):
         numbers.append(_score(assessment.composites, "long program", "long programs", "right"))
     return numbers
 

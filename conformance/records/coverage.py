@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.records.record import Record
-from conformance.records.verdicts import Verdict
 from conformance.requirements.statements import Document, Statement
 
 
@@ -54,11 +53,6 @@ class Coverage:
         }
 
 
-def answers(verdict: Verdict) -> bool:
-    """Whether a requirement with this verdict was put to the implementation and answered."""
-    return verdict in {Verdict.PASS, Verdict.WAIVED} or verdict.rejects
-
-
 @dataclass(frozen=True)
 class _Answers:
     """What the runs of one dialect said of the requirements by id.
@@ -81,7 +75,7 @@ class _Answers:
                 assessment = record.assessment
                 open_ids = {name for name, level in assessment.levels.items() if level == "may"}
                 recorded |= open_ids
-                judged |= {name for name, verdict in assessment.requirements.items() if answers(verdict)} - open_ids
+                judged |= {name for name, verdict in assessment.requirements.items() if verdict.is_answer} - open_ids
         return cls(frozenset(judged), frozenset(recorded))
 
     def decide(self, statement: Statement) -> bool:

@@ -171,7 +171,7 @@ class Run:
         test = sys.intern(result.test)
         ids = self.planned.get(test, result.requirements)
         self.results[test] = BriefResult(test, ids, result.verdict)
-        if result.verdict.rejects or result.verdict in {Verdict.ERROR, Verdict.WAIVED}:
+        if result.verdict.is_trouble:
             self._failures[result.test] = replace(
                 result,
                 message=one_line(result.message, _REASON_LIMIT),

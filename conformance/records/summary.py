@@ -73,7 +73,7 @@ def _troubles(summary: RunSummary) -> str:
     """The requirements with a test that was rejected, waived or in error: errors, then musts, the gravest first."""
     by_requirement: dict[str, list[TestResult]] = {}
     for result in summary.results:
-        if result.verdict.rejects or result.verdict in {Verdict.ERROR, Verdict.WAIVED}:
+        if result.verdict.is_trouble:
             for identity in result.requirements:
                 by_requirement.setdefault(identity, []).append(result)
     rows = []

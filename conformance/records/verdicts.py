@@ -27,6 +27,26 @@ class Verdict(str, Enum):
         """Whether it says that the implementation did something wrong."""
         return self in {Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
 
+    @property
+    def is_loss(self) -> bool:
+        """Whether the test's process did not come back from it."""
+        return self in {Verdict.TIMEOUT, Verdict.CRASH}
+
+    @property
+    def is_unmet(self) -> bool:
+        """Whether it says that something was not met, excused by a waiver or not."""
+        return self.rejects or self is Verdict.WAIVED
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether what has it was put to the implementation and answered."""
+        return self is Verdict.PASS or self.is_unmet
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether somebody has to look at it: something was not met, or could not be tried for an error."""
+        return self.is_unmet or self is Verdict.ERROR
+
     def __str__(self) -> str:
         return self.value
 

@@ -213,7 +213,7 @@ def tells(result: TestResult) -> bool:
 
     What the kit itself says of a crash, of a test that never ended, or of what a test left behind is as good.
     """
-    if result.expected is not None or result.verdict in {Verdict.CRASH, Verdict.TIMEOUT}:
+    if result.expected is not None or result.verdict.is_loss:
         return True
     return result.left_behind is not None and result.message.startswith("left behind")
 
