@@ -6,7 +6,6 @@ that is silently dropped is never tested.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     else:
         from importlib.abc import Traversable
 
-#: Lower-case words joined by ``-``.
-SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FILE_KEYS = {"area", "title", "composite", "requirement"}
 #: What is not written with a requirement, but comes from its file or from the documents.
 _DERIVED = {"area", "composite", "statements", "advised"}
@@ -42,13 +39,8 @@ def read_registry(folder: Traversable) -> Registry:
 
 def _read_area(file: Traversable) -> Area:
     content = reader.content_of(file)
-    name = file.name.removesuffix(".toml")
     reader.refuse_unknown_keys(file.name, content, _FILE_KEYS)
-    area = reader.text_of(file.name, content, "area")
-    if area != name:
-        raise RequirementError(f"{file.name}: area is {area!r}; it must be the file's name, {name!r}")
-    if not SLUG.fullmatch(area):
-        raise RequirementError(f"{file.name}: area {area!r} is not lower-case words joined by '-'")
+    area = reader.name_of(file, content, "area")
     composite = reader.switch_of(file.name, content, "composite")
     by_id: dict[str, Requirement] = {}
     for number, entry in enumerate(reader.entries_of(file, content, "requirement"), 1):
@@ -66,7 +58,7 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
     prefix, dot, slug = identity.partition(".")
     if prefix != area or not dot:
         raise RequirementError(f"{where}: the id must start with the file's area, '{area}.'")
-    if not SLUG.fullmatch(slug):
+    if not reader.SLUG.fullmatch(slug):
         raise RequirementError(f"{where}: the part after the dot is not lower-case words joined by '-'")
     since = reader.revision_of(where, entry, "since")
     until = reader.revision_of(where, entry, "until") if "until" in entry else None

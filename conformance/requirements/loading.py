@@ -23,7 +23,7 @@ def load_registry() -> Registry:
     Raises:
         RequirementError: a file is malformed.
     """
-    return tied(read_registry(_FOLDER / "areas"), load_documents().values())
+    return tied(_areas(), load_documents().values())
 
 
 @cache
@@ -33,8 +33,14 @@ def load_documents() -> Mapping[str, Document]:
     Raises:
         RequirementError: a file is malformed.
     """
-    documents = read_documents(_FOLDER / "documents", read_registry(_FOLDER / "areas"))
+    documents = read_documents(_FOLDER / "documents", _areas())
     return {document.key: document for document in documents}
+
+
+@cache
+def _areas() -> Registry:
+    """The requirements as their own files have them."""
+    return read_registry(_FOLDER / "areas")
 
 
 def tied(registry: Registry, documents: Iterable[Document]) -> Registry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,9 @@ else:
         from importlib.abc import Traversable
 
 _Word = TypeVar("_Word", bound=str)
+
+#: Lower-case words joined by ``-``.
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def files_of(folder: Traversable) -> list[Traversable]:
@@ -42,6 +46,16 @@ def entries_of(file: Traversable, content: Mapping[str, Any], key: str) -> list[
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise RequirementError(f"{file.name}: no [[{key}]] entries")
     return entries
+
+
+def name_of(file: Traversable, content: Mapping[str, Any], key: str) -> str:
+    """The value of `key`, which names the file's content as the file's own name does."""
+    name, expected = text_of(file.name, content, key), file.name.removesuffix(".toml")
+    if name != expected:
+        raise RequirementError(f"{file.name}: {key} is {name!r}; it must be the file's name, {expected!r}")
+    if not SLUG.fullmatch(name):
+        raise RequirementError(f"{file.name}: {key} {name!r} is not lower-case words joined by '-'")
+    return name
 
 
 def refuse_unknown_keys(where: str, entry: Mapping[str, Any], keys: set[str]) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from conformance.errors import RequirementError
 from conformance.requirements import reader
-from conformance.requirements.area_files import SLUG
 from conformance.requirements.registry import Registry
 from conformance.requirements.vocabulary import DIALECTS, Dialect
 
@@ -108,13 +107,8 @@ def read_documents(folder: Traversable, registry: Registry) -> tuple[Document, .
 
 def _read_document(file: Traversable, registry: Registry) -> Document:
     content = reader.content_of(file)
-    key = file.name.removesuffix(".toml")
     reader.refuse_unknown_keys(file.name, content, _FILE_KEYS)
-    name = reader.text_of(file.name, content, "document")
-    if name != key:
-        raise RequirementError(f"{file.name}: document is {name!r}; it must be the file's name, {key!r}")
-    if not SLUG.fullmatch(key):
-        raise RequirementError(f"{file.name}: document {key!r} is not lower-case words joined by '-'")
+    key = reader.name_of(file, content, "document")
     head = Document(
         key=key,
         title=reader.text_of(file.name, content, "title"),
@@ -138,7 +132,12 @@ def _read_statement(
     where = f"{file}, {identity}"
     reader.refuse_unknown_keys(where, entry, {field.name for field in fields(Statement)} - {"member"})
     parts = identity.split(".")
-    if len(parts) != 3 or parts[0] != document.key or not _MEMBER.fullmatch(parts[1]) or not SLUG.fullmatch(parts[2]):
+    if (
+        len(parts) != 3
+        or parts[0] != document.key
+        or not _MEMBER.fullmatch(parts[1])
+        or not reader.SLUG.fullmatch(parts[2])
+    ):
         raise RequirementError(f"{where}: the id must be '{document.key}.MEMBER.lower-case-words'")
     if ("requirements" in entry) == ("untestable" in entry):
         raise RequirementError(f"{where}: give either the requirements that decide it or why it is untestable")
