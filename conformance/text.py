@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 #: Characters kept of one text of a result.
 TEXT_LIMIT = 4000
@@ -65,6 +66,22 @@ def brief(text: str, limit: int = TEXT_LIMIT) -> str:
         return shown
     note = f"… ({len(text)} characters in all)"
     return shown[: max(limit - len(note), 0)] + note
+
+
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """`value`, made of JSON's types and tuples, with each text in it as `change` gives it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {each_text(name, change): each_text(entry, change) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(each_text(entry, change) for entry in value)
+    return value
+
+
+def capital(text: str) -> str:
+    """`text` as a sentence begins."""
+    return text[:1].upper() + text[1:]
 
 
 def said(error: object) -> str:

@@ -10,7 +10,7 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from conformance.text import visible
+from conformance.text import capital, visible
 from reports.model import Counts, Report, evidence
 from reports.words import DETECTION, OBSERVATIONS, Tone, seconds
 
@@ -46,6 +46,7 @@ def _template() -> Template:
     )
     environment.filters["seconds"] = seconds
     environment.filters["evidence"] = evidence
+    environment.filters["sentence"] = capital
     environment.filters["bar"] = _bar
     return environment.from_string(_read("report.html.j2"))
 

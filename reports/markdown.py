@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
-from conformance.text import visible
+from conformance.text import capital, visible
 from reports.detection import Detection
 from reports.model import Absence, Cell, Column, Counts, Finding, Report, evidence
 from reports.words import DETECTION, OBSERVATIONS, Word, seconds
@@ -82,7 +82,7 @@ def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
     yield from ("", f"### {_word(finding.word)}: {_code(finding.title)}{where}", "")
     if requirement is not None:
         yield f"{_text(requirement.level.upper())}: {_text(requirement.text)}"
-        yield from ("", f"{_capital(_text('; '.join(requirement.origins)))}; since {_text(requirement.since)}.")
+        yield from ("", f"{capital(_text('; '.join(requirement.origins)))}; since {_text(requirement.since)}.")
     else:
         yield "This test decides no requirement that is scored here."
     for test in finding.tests:
@@ -165,10 +165,6 @@ def _changed(row: Row) -> str:
 
 def _cell(cell: Cell) -> str:
     return _word(cell.word) + (f"<br>{_text(cell.note)}" if cell.note else "")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _word(word: Word) -> str:

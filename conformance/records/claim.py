@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from conformance.records.assessment import Assessment, Standing, Tally
 from conformance.records.verdicts import RunVerdict, Verdict
+from conformance.text import capital
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def claim(
     verdict = assessment.verdict
     numbers = "; ".join(_numbers(assessment))
     remarks = _remarks(assessment)
-    sentences = [f"As {dialect} {revision}: {numbers}.", *(f"{_capital(remark)}." for remark in remarks), ending]
+    sentences = [f"As {dialect} {revision}: {numbers}.", *(f"{capital(remark)}." for remark in remarks), ending]
     return Claim(
         verdict=verdict,
         line=f"{_LEADS[verdict]}: {implementation} as {dialect} {revision}: {'; '.join([numbers, *remarks])}",
@@ -70,7 +71,7 @@ def _refuted(subject: str, defects: Sequence[str]) -> Claim:
         verdict=RunVerdict.ERROR,
         line=f"{_LEADS[RunVerdict.ERROR]}: {subject}: {reason}: {defects[0]}{more}",
         headline=f"No claim: {reason}.",
-        detail=" ".join(f"{_capital(defect)}." for defect in defects),
+        detail=" ".join(f"{capital(defect)}." for defect in defects),
     )
 
 
@@ -141,10 +142,6 @@ _OTHERS = {
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _remarks(assessment: Assessment) -> list[str]:

@@ -25,7 +25,7 @@ from conformance.session.foreign_warnings import portable, recorded
 from conformance.session.health import Baseline, Health
 from conformance.session.judging import after_teardown, judge, lacking, recover
 from conformance.session.outcome import Outcome, attach
-from conformance.text import brief, said, visible
+from conformance.text import brief, each_text, said, visible
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Registry
@@ -338,22 +338,15 @@ def _make_readable(report: pytest.TestReport, config: pytest.Config, result: Tes
         (title, textwrap.indent(visible(text), "    ", lambda _: True)) for title, text in report.sections
     ]
     if len(report.longreprtext) > _SHOWN:
-        report.longrepr = result.message
+        report.longrepr = textwrap.indent(result.message, "    ", lambda _: True)
         return
     # As between processes: whatever pytest made of the exception, these are its texts.
     values = config.hook.pytest_report_to_serializable(config=config, report=report)
-    copy = config.hook.pytest_report_from_serializable(config=config, data=_all_visible(values))
+    copy = config.hook.pytest_report_from_serializable(config=config, data=each_text(values, visible))
     report.longrepr = copy.longrepr
-
-
-def _all_visible(value: Any) -> Any:
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {_all_visible(key): _all_visible(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(_all_visible, value))
-    return value
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:  # its message ends a line of the summary, which pytest cuts short only outside CI
+        crash.message = one_line(crash.message)
 
 
 def _explain(case: Case, result: TestResult, report: pytest.TestReport) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from conformance.records.result import TestResult
-from conformance.text import published, visible, without_folders
+from conformance.text import each_text, published, visible, without_folders
 
 _WARNING_LIMIT = 400
 
@@ -22,9 +20,9 @@ def publishable(result: TestResult) -> TestResult:
         left_behind=_text(result.left_behind),
         frames=tuple(map(published, result.frames)),
         warnings=tuple(published(text, _WARNING_LIMIT) for text in result.warnings),
-        observations=_values(result.observations),
+        observations=each_text(result.observations, published),
         command=without_folders(visible(result.command)),
-        ending=None if result.ending is None else _values(result.ending),
+        ending=None if result.ending is None else each_text(result.ending, published),
         reproducer=None if result.reproducer is None else script(result.reproducer),
     )
 
@@ -36,14 +34,3 @@ def script(text: str) -> str:
 
 def _text(text: str | None) -> str | None:
     return None if text is None else published(text)
-
-
-def _values(value: Any) -> Any:
-    """A JSON value."""
-    if isinstance(value, str):
-        return published(value)
-    if isinstance(value, Mapping):
-        return {_values(name): _values(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_values(entry) for entry in value]
-    return value

@@ -83,7 +83,8 @@ REQUIREMENTS = {
     """,
 }
 
-IMPLEMENTATION = """
+#: The beginning of an implementation: its graph class, whose replay is broken.
+GRAPH = """
     import contextlib
 
     from conformance.adapter import Adapter
@@ -95,6 +96,11 @@ IMPLEMENTATION = """
         def capture_end(self): ...
         def replay(self): raise RuntimeError("replay is broken")
         def reset(self): ...
+"""
+
+IMPLEMENTATION = (
+    GRAPH
+    + """
 
 
     class Fake(Adapter):
@@ -135,6 +141,7 @@ IMPLEMENTATION = """
         name = "poor"
         capabilities = {"pools": False}
 """
+)
 
 HEAD = """
 import warnings

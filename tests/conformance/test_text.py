@@ -44,12 +44,12 @@ def test_folders_of_people_are_left_out(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     here = Path.cwd().as_posix()
     assert published(f"in {here}/vendor/graph.py, {here}") == f"in vendor/graph.py, {here}"
-    assert without_folders("/home/erika/x.cpp:3 /Users/max/y C:\\Users\\Otto\\z") == "~/x.cpp:3 ~/y ~\\z"
+    assert without_folders("/home/one/x.cpp:3 /Users/two/y C:\\Users\\Three\\z") == "~/x.cpp:3 ~/y ~\\z"
     assert without_folders("/usr/home/lib.so /data/home/lib.so") == "/usr/home/lib.so /data/home/lib.so"
 
 
 def test_the_own_home_is_left_out_wherever_it_is(tmp_path: Path) -> None:
-    home = tmp_path / "erika"
+    home = tmp_path / "someones-home"
     home.mkdir()
     texts = [f"{home}/lib/x.py", f"'{home}'", f"{home}2/x.py", f"file://{home}"]
     code = f"import json; from conformance.text import without_folders as f; print(json.dumps([*map(f, {texts})]))"

@@ -14,6 +14,7 @@ from conformance import property_tests, start  # noqa: F401
 from conformance.records.record import Record, read_record
 from conformance.requirements.loading import load_registry
 from conformance.session import executor, fixtures, recorder  # noqa: F401
+from tests.conformance.conftest import GRAPH
 
 #: The day on which the sessions run.
 TODAY = date(2026, 3, 1)
@@ -35,18 +36,9 @@ POOLED = next(
 #: One of another dialect.
 FOREIGN = next(entry.id for entry in _ENTRIES if entry.scored and entry.dialects == ("accelerator",))
 
-IMPLEMENTATION = """
-    import contextlib
-
-    from conformance.adapter import Adapter
-
-
-    class Graph:
-        def __init__(self, keep_graph=False): ...
-        def capture_begin(self, pool=None, capture_error_mode="global"): ...
-        def capture_end(self): ...
-        def replay(self): raise RuntimeError("replay is broken")
-        def reset(self): ...
+IMPLEMENTATION = (
+    GRAPH
+    + """
 
 
     class Fake(Adapter):
@@ -65,6 +57,7 @@ IMPLEMENTATION = """
         name = "second"
         capabilities = {"pools": False}
 """
+)
 
 HEAD = f"""
 import pytest
