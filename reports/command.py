@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
-from conformance.errors import ExitStatus, UsageError
+from conformance.errors import ExitStatus
+from conformance.files import refuse_to_replace
 from conformance.records.record import read_record
 from conformance.text import visible_line
 
@@ -23,6 +24,7 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "report", "Write a report from records.", _report)
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="records of runs")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder to write to")
+    parser.add_argument("--force", action="store_true", help="replace the report there if there is one")
     parser.add_argument(
         "--self-check", type=Path, metavar="FILE", help="show what the suites detect: the output of self-check --json"
     )
@@ -31,13 +33,10 @@ def add(commands: Commands) -> None:
 def _report(options: argparse.Namespace) -> int:
     import reports
 
+    for name in reports.PAGES:
+        refuse_to_replace("--output", options.output / name, force=options.force)
     records = [read_record(path) for path in options.records]
-    try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        pages: list[Path] = reports.write(records, options.output, options.self_check)
-    except OSError as error:
-        file = error.filename or options.output
-        raise UsageError(f"the report {file} cannot be written: {error.strerror or error}") from None
+    pages: list[Path] = reports.write(records, options.output, options.self_check)
     for record in records:
         print(f"record:  {visible_line(record.path)}")
         print(f"verdict: {visible_line(record.claim.line)}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
-from conformance.errors import UsageError
+from conformance.files import refuse_to_replace
 from conformance.records.merge import merge
 from conformance.text import visible_line
 from conformance.waivers.checking import problems_of_record
@@ -25,8 +25,7 @@ def add(commands: Commands) -> None:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    if options.output.exists() and not options.force:
-        raise UsageError(f"--output={options.output} exists: --force replaces it")
+    refuse_to_replace("--output", options.output, force=options.force)
     record = merge(options.records, options.output, problems_of_record)
     assert record.footer is not None
     print(f"record:  {visible_line(record.path)}")

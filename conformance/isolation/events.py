@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.errors import ConformanceError, ExitStatus, KitError, UsageError, one_line
+from conformance.errors import ConformanceError, ExitStatus, KitError, one_line
 from conformance.isolation import messages
 from conformance.isolation.messages import Done, InternalError, Message, Ready, Refused, Script, Started
 from conformance.isolation.worker_state import HangUp, Shutdown
 from conformance.records.verdicts import Verdict
-from conformance.session.ending import end_session
+from conformance.session.ending import end_session, refuse
 from conformance.text import visible_line
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ class EventHandlers:
         self._supervisor.devices = ready.devices
         try:
             self._plan.adopt(ready)
-        except UsageError as error:
-            raise pytest.UsageError(f"conformance: {error}") from None
+        except ConformanceError as error:
+            refuse(error)
 
     def _on_internal_error(self, worker: WorkerState, error: InternalError) -> None:
         """In a worker, pytest itself failed: the fault of the test that changed it, or else the kit's."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from conformance.errors import ExitStatus, RecordError, UsageError, WriteError, one_line
+from conformance.errors import ExitStatus, RecordError, UsageError, WriteError
+from conformance.files import moved_into_place
 from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
@@ -104,24 +106,21 @@ def _shard(record: Record) -> Shard:
 def _write(records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]) -> Record:
     header = _header(records)
     merged = _merged(header, records, output, waiver_problems)
-    assert merged.footer is not None
-    # Written beside and moved there when it is whole, so that nobody reads a part of it or loses an earlier one.
-    part = output.with_name(f"{output.name}.part")
-    writer = RecordWriter(part)
-    try:
-        writer.header(header)
-        for record in records:
-            for result in record.results:
-                writer.started(result.test)
-                writer.result(result)
-        writer.footer(merged.footer)
-        part.replace(output)
-    except (OSError, WriteError) as error:
-        part.unlink(missing_ok=True)
-        raise WriteError(f"{output} cannot be written: {one_line(str(error))}") from None
-    finally:
-        writer.close()
+    with moved_into_place(output) as [part], contextlib.closing(RecordWriter(part)) as writer:
+        try:
+            _copy(merged, writer)
+        except WriteError as error:
+            raise error.__cause__ or error from None  # the disk's own words: nobody is to look for the part
     return merged
+
+
+def _copy(record: Record, writer: RecordWriter) -> None:
+    writer.header(record.header)
+    for result in record.results:
+        writer.started(result.test)
+        writer.result(result)
+    if record.footer is not None:
+        writer.footer(record.footer)
 
 
 def _merged(

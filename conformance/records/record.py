@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import RecordError, WriteError, one_line
+from conformance.files import cannot_be_written
 from conformance.records.assessment import Assessment, Target, assess
 from conformance.records.chain import Chain, chained
 from conformance.records.claim import Claim, claim
@@ -230,7 +231,8 @@ class RecordWriter:
     """Appends to one record, each line on disk before the next.
 
     Raises:
-        RecordError: `path` cannot be written.
+        UsageError: `path` is none that can be written.
+        WriteError: the disk is full.
     """
 
     def __init__(self, path: Path) -> None:
@@ -242,7 +244,7 @@ class RecordWriter:
             # Appending, because an earlier record is replaced only once this run is sure to begin.
             self._file: io.FileIO = path.open("ab", buffering=0)
         except OSError as error:
-            raise RecordError(f"the record {path} cannot be written: {error.strerror or error}") from None
+            raise cannot_be_written(f"the record {path}", error) from None
 
     def header(self, header: Header) -> None:
         self.resume(0, "")
@@ -288,7 +290,7 @@ class RecordWriter:
             self._file.truncate(size)
             raise WriteError(
                 f"the record {self.path} cannot be written on: {error.strerror or error}; what is there can be read"
-            ) from None
+            ) from error
         self._digest = digest
 
 

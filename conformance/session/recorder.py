@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from conformance.errors import ExitStatus, RecordError, WriteError
+from conformance.files import refuse_to_replace
 from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
@@ -82,11 +83,14 @@ class Recorder:
         """Open the records.
 
         Raises:
-            RecordError: one cannot be written or resumed.
+            UsageError: one cannot be written or resumed, or another one is there.
+            WriteError: the disk is full.
         """
         by_name = {subject.name: subject for subject in subjects}
         paths = self._paths(by_name)
         resume = self.options.resume is not None
+        for path in paths.values() if not resume else ():
+            refuse_to_replace("--record", path, force=self.options.force)
         self.runs = {
             name: Run(subject, self.registry, paths.get(name), resume=resume) for name, subject in by_name.items()
         }
