@@ -80,7 +80,7 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         return ended
 
     def send_signal(self, name: str, *, group: bool = False) -> None:
-        """Send the process a signal, and with `group` everything that it started."""
+        """Send the process a signal, and with `group` its process group."""
         if self.pid is not None:
             self._host.send_signal(self.pid, name, group=group)
 
@@ -93,7 +93,8 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         self._host.bound(f"{self._folder}/{name}")
 
     def clear(self) -> None:
-        """Let go of what is left of a worker that has ended."""
+        """Let go of what is left of a worker that has ended; what its tests started must not outlive it."""
+        self._host.end_marked(self._folder)
         self._host.remove_folder(self._folder)
         with contextlib.suppress(OSError, EOFError):  # the other end may be gone
             self.gateway.exit()
