@@ -17,14 +17,21 @@ from conformance.records.shards import Shard, home_of
 
 
 def merge(
-    paths: Sequence[Path], output: Path, waiver_problems: Callable[[Record], Sequence[str]] = lambda _: ()
+    paths: Sequence[Path],
+    output: Path,
+    waiver_problems: Callable[[Record], Sequence[str]] = lambda _: (),
+    refused: list[str] | None = None,
 ) -> Record:
     """Join the records at `paths` into one at `output`.
+
+    A record that lacks a shard, because that was left out, has no footer: it is incomplete and makes no claim.
 
     Args:
         paths: of the records.
         output: where the one goes.
         waiver_problems: says why waivers fail a run, which a shard by itself cannot know.
+        refused: takes the reason for each record that is left out because it cannot be one of them; without it, such
+            a record ends the merge.
 
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
@@ -35,15 +42,41 @@ def merge(
         raise UsageError("merge needs the records of all shards")
     if output.resolve() in {path.resolve() for path in paths}:
         raise UsageError(f"--output={output} is one of the records to merge")
-    records = [read_record(path) for path in paths]
-    reasons = why_not(records)
+    records = _read(paths, refused)
+    reasons = why_not(records, lacking=bool(refused))
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
     return _write(sorted(records, key=lambda record: _shard(record).index), output, waiver_problems)
 
 
-def why_not(records: Sequence[Record]) -> list[str]:
-    """Why `records` are not the shards of one run, each reason naming its record; empty when they are."""
+def _read(paths: Sequence[Path], refused: list[str] | None) -> list[Record]:
+    """The records at `paths`; without those that are no shards that can be merged, if `refused` takes the reasons."""
+    if refused is None:
+        return [read_record(path) for path in paths]
+    records = []
+    for path in paths:
+        try:
+            record = read_record(path)
+            defects = _defects(record)
+        except RecordError as error:
+            defects = [str(error)]
+        if defects:
+            more = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
+            refused.append(f"{defects[0]}{more}")
+        else:
+            records.append(record)
+    if not records:
+        raise RecordError("there is nothing to merge: each record was refused")
+    return records
+
+
+def why_not(records: Sequence[Record], *, lacking: bool = False) -> list[str]:
+    """Why `records` are not the shards of one run, each reason naming its record; empty when they are.
+
+    Args:
+        records: to be merged.
+        lacking: whether shards may be missing.
+    """
     reasons = [reason for record in records for reason in _defects(record)]
     if reasons:
         return reasons
@@ -53,7 +86,7 @@ def why_not(records: Sequence[Record]) -> list[str]:
             f"{record.path}: {difference} (against {first.path})"
             for difference in differences(first.header, record.header, apart_from={"shard"})
         ]
-    return reasons or _holes(records)
+    return reasons or _copies(records) or ([] if lacking else _missing(records))
 
 
 def _defects(record: Record) -> list[str]:
@@ -77,8 +110,8 @@ def _defects(record: Record) -> list[str]:
     return defects + [f"{record.path}: {defect}" for defect in record.defects]
 
 
-def _holes(records: Sequence[Record]) -> list[str]:
-    """Shards and tests that are there twice, and shards that are not there."""
+def _copies(records: Sequence[Record]) -> list[str]:
+    """Shards that are there twice, or are of several divisions."""
     shards = [_shard(record) for record in records]
     count = shards[0].count
     reasons = [
@@ -93,7 +126,14 @@ def _holes(records: Sequence[Record]) -> list[str]:
         if copies > 1:
             paths = [str(record.path) for record, shard in zip(records, shards, strict=True) if shard.index == index]
             reasons.append(f"shard {index}/{count} is there {copies} times: {', '.join(paths)}")
-    return reasons + [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in counts]
+    return reasons
+
+
+def _missing(records: Sequence[Record]) -> list[str]:
+    """Shards that are not there."""
+    shards = [_shard(record) for record in records]
+    there, count = {shard.index for shard in shards}, shards[0].count
+    return [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in there]
 
 
 def _shard(record: Record) -> Shard:
@@ -127,6 +167,8 @@ def _merged(
     header: Header, records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]
 ) -> Record:
     results = tuple(result for record in records for result in record.results)
+    if _missing(records):
+        return Record(output, header, results, tuple(result.test for result in results), None, truncated=False)
     # Each shard was seen to be whole, so the run is; its counts and its verdict come from judging it.
     footer = Footer(
         counts={},

@@ -103,3 +103,25 @@ def test_what_is_no_file_is_not_replaced_at_all(tmp_path: Path) -> None:
             pytest.fail("there is nowhere to write to")
     with pytest.raises(UsageError, match="exists: --force replaces it"):
         refuse_to_replace("--output", tmp_path, force=False)
+
+
+def test_a_report_leaves_out_what_is_refused_where_that_was_asked_for(
+    kit: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kit.tests(TESTS)
+    _, record = kit.recorded()
+    bad, folder = kit.folder / "bad.jsonl", kit.folder / "report"
+    bad.write_bytes(b"")
+    words = ["report", str(bad), str(record.path), f"--output={folder}"]
+    capsys.readouterr()
+    assert main(words) == ExitStatus.USAGE
+    assert not folder.exists()
+    capsys.readouterr()
+    assert main([*words, "--skip-refused"]) == ExitStatus.USAGE
+    printed, errors = capsys.readouterr()
+    assert errors == f"graph-conformance: {bad} is no record: it is empty\n"
+    assert printed.splitlines()[:2] == ["left out: 1 of 2 records, which were refused", f"record:  {record.path}"]
+    assert "fake" in (folder / "report.md").read_text(encoding="utf-8")
+    assert main(["report", str(bad), "--output", str(folder), "--force", "--skip-refused"]) == ExitStatus.USAGE
+    assert "a report needs at least one record" in capsys.readouterr().err
+    assert "fake" in (folder / "report.md").read_text(encoding="utf-8")
