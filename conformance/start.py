@@ -78,12 +78,17 @@ def _waivers(config: pytest.Config, options: Options) -> SessionWaivers:
 
 
 def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWaivers) -> None:
+    from conformance.isolation.process_control import share
     from conformance.records.subject import Subject
+    from conformance.records.tested import accelerator_of
 
     cases: dict[str, Case] = {}
     selection = Selection()
     specs = _execute(config, options, cases, selection)
     recorder = Recorder(config, options, load_registry(), cases, selection, waivers)
+    accelerators = list(filter(None, (accelerator_of(adapter) for adapter, _ in specs)))
+    if not config.option.collectonly and share(accelerators):
+        recorder.note_other_run()
     recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
     config.pluginmanager.register(recorder, "conformance-recorder")
 

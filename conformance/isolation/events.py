@@ -124,6 +124,9 @@ class EventHandlers:
     def _on_ready(self, worker: WorkerState, ready: Ready) -> None:
         worker.ready = True
         worker.watchdog.rest()
+        if not self._session.config.option.collectonly and worker.process.share(ready.accelerators):
+            self._recorder.note_other_run()
+            self._recorder.tell_of_other_run()
         if self._plan.ready is None:
             self._adopt(ready)
             return

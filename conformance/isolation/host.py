@@ -47,6 +47,9 @@ class Host:
     def end_marked(self, folder: str) -> None:
         self._call("end_marked", folder)
 
+    def share(self, devices: tuple[str, ...]) -> bool:
+        return bool(self._call("share", devices))
+
     def exit_code(self, pid: int) -> tuple[bool, int | None]:
         answer = self._call("exit_code", pid)
         return (bool(answer[0]), answer[1]) if isinstance(answer, tuple) else (True, None)

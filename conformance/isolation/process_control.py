@@ -5,12 +5,14 @@ The module imports the standard library only, since its source also runs at the 
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 #: The files that a worker leaves behind, in a folder of its own.
@@ -108,6 +110,45 @@ def _marked(mark: bytes) -> list[int]:
     return pids
 
 
+def share(devices: Sequence[str]) -> bool:
+    """Note that this process is on `devices` until it ends; whether another process has noted the same of one.
+
+    The note is an advisory lock that everybody shares.  Only who is alone can have it alone for a moment, and what
+    keeps it from being asked for, such as the file of a user who lets nobody read it, keeps nobody from the device.
+    """
+    for device in devices:
+        if device in _ON:
+            continue
+        name = f"graph-conformance-{hashlib.sha256(device.encode()).hexdigest()[:16]}.lock"
+        try:
+            file = _open(f"{tempfile.gettempdir()}/{name}")
+        except OSError:
+            continue
+        _ON[device] = not _lock(file, fcntl.LOCK_EX)
+        _lock(file, fcntl.LOCK_SH)
+    return any(_ON.get(device, False) for device in devices)
+
+
+#: The devices that this process is on, and whether another process was on it then; the open files have the locks.
+_ON: dict[str, bool] = {}
+
+
+def _open(path: str) -> int:
+    """Open a file for its lock alone: nothing is read, nothing is written, and no link is followed."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CREAT, 0o644)
+
+
+def _lock(file: int, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError:  # another process has it
+        return False
+    return True
+
+
 def exit_code(pid: int) -> tuple[bool, int | None]:
     """Whether a child has ended, and its exit status, negative for a signal; its parent can still ask for it."""
     try:
@@ -121,7 +162,7 @@ def exit_code(pid: int) -> tuple[bool, int | None]:
 
 _CALLS: dict[str, Callable[..., object]] = {
     call.__name__: call
-    for call in (make_folder, remove_folder, tail, bound, send_signal, set_mark, end_marked, exit_code)
+    for call in (make_folder, remove_folder, tail, bound, send_signal, set_mark, end_marked, share, exit_code)
 }
 
 if __name__ == "__channelexec__":

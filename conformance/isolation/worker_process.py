@@ -84,6 +84,10 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         if self.pid is not None:
             self._host.send_signal(self.pid, name, group=group)
 
+    def share(self, devices: tuple[str, ...]) -> bool:
+        """Note for the session that it is on `devices` of the worker's machine; whether another one is on any."""
+        return self._host.share(devices)
+
     def tail(self, name: str) -> bytes:
         """The end of one of the files that the worker writes."""
         return self._host.tail(f"{self._folder}/{name}")

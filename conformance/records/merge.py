@@ -14,6 +14,7 @@ from conformance.records.assessment import as_json
 from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
+from conformance.records.tested import PASSING
 
 
 def merge(
@@ -199,8 +200,15 @@ def _merged(
 
 def _header(records: Sequence[Record]) -> Header:
     first = records[0].header
+    passing = {
+        name: value
+        for record in records
+        for name, value in record.header.environment.items()
+        if name in PASSING  # what holds of a part of the run is said of the whole
+    }
     return replace(
         first,
+        environment={**first.environment, **passing},
         options={name: value for name, value in first.options.items() if name != "shard"},
         planned={test: ids for record in records for test, ids in record.header.planned.items()},
         started_at=min(record.header.started_at for record in records),

@@ -15,7 +15,7 @@ from conformance.files import refuse_to_replace
 from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
-from conformance.records.tested import remarks
+from conformance.records.tested import SHARED_DEVICE, remarks
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
@@ -76,6 +76,26 @@ class Recorder:
         self._headed = False
         self._broken_files = False
         self._foreign_failures = False
+        self._shares_device = False
+        self._has_told = False
+
+    # -- who else is there --------------------------------------------------------------------------------------------
+
+    def note_other_run(self) -> None:
+        """Note that another run is on a device of this one; records that are opened from now on say so."""
+        self._shares_device = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        """Tell of another run, where it is known by now."""
+        self.tell_of_other_run()
+
+    def tell_of_other_run(self) -> None:
+        """Tell the user of another run, once."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self._shares_device and not self._has_told and reporter is not None:
+            self._has_told = True
+            reporter.write_line(f"note: {SHARED_DEVICE}")
 
     # -- what will run ------------------------------------------------------------------------------------------------
 
@@ -86,7 +106,10 @@ class Recorder:
             UsageError: one cannot be written or resumed, or another one is there.
             WriteError: the disk is full.
         """
-        by_name = {subject.name: subject for subject in subjects}
+        shared = {"shared_device": SHARED_DEVICE} if self._shares_device else {}
+        by_name = {
+            subject.name: replace(subject, environment={**subject.environment, **shared}) for subject in subjects
+        }
         paths = self._paths(by_name)
         resume = self.options.resume is not None
         for path in paths.values() if not resume else ():
