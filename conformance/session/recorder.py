@@ -19,6 +19,7 @@ from conformance.records.tested import SHARED_DEVICE, remarks
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
+from conformance.session.interrupts import interrupts_held_back
 from conformance.session.options import record_paths
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
@@ -184,7 +185,8 @@ class Recorder:
         # One that runs again has its line already, and stops the run when its second result comes.
         if case is not None and case.test not in self.runs[case.implementation].results:
             try:
-                self.runs[case.implementation].started(case.test)
+                with interrupts_held_back():
+                    self.runs[case.implementation].started(case.test)
             except WriteError as error:
                 self._give_up(error)
 
@@ -193,7 +195,8 @@ class Recorder:
         """Accept a waived failure before anyone counts it, and note the test's result."""
         self._waive(report)
         try:
-            self._note(report)
+            with interrupts_held_back():
+                self._note(report)
         except WriteError as error:
             self._give_up(error)
         return (yield)
@@ -238,7 +241,8 @@ class Recorder:
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
         try:
-            result = self.runs[case.implementation].reproduced(case.test, script(text))
+            with interrupts_held_back():
+                result = self.runs[case.implementation].reproduced(case.test, script(text))
         except WriteError as error:
             self._give_up(error)
         if self.options.reproducers is not None:
@@ -272,7 +276,8 @@ class Recorder:
         for name, assessment in self._assessments.items():
             stopped = None if self.stopped is None else published(self.stopped)
             try:
-                self.runs[name].end(assessment, status, stopped, self._waiver_problems)
+                with interrupts_held_back():
+                    self.runs[name].end(assessment, status, stopped, self._waiver_problems)
             except WriteError as error:
                 self.stopped = str(error)
                 session.exitstatus = ExitStatus.KIT_FAILED
