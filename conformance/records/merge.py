@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from conformance.errors import ExitStatus, RecordError, UsageError, WriteError, one_line
+from typing_extensions import Self
+
+from conformance.errors import ExitStatus, RecordError, UsageError, WriteError
+from conformance.files import moved_into_place
 from conformance.records.assessment import as_json
 from conformance.records.chain import Chain
 from conformance.records.footer import Footer
@@ -22,6 +25,7 @@ from conformance.records.result import TestResult
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
 from conformance.records.stream import Planned, RecordStream
+from conformance.records.tested import PASSING
 from conformance.records.writer import RecordWriter
 
 #: So many tests that are missing or of another shard are named, for each record.
@@ -29,21 +33,32 @@ _NAMED = 20
 
 
 class Waivers(Watcher, Protocol):
-    """What waivers are checked against: sees the tests and the results of all shards."""
+    """What waivers are checked against: sees the tests and the results of a record."""
+
+    def take_in(self, other: Self) -> None:
+        """Take in what `other` has seen, of another shard."""
 
     def problems(self) -> Sequence[str]:
         """Why waivers fail the run, which a shard by itself cannot know."""
 
 
-def merge(paths: Sequence[Path], output: Path, waivers: Callable[[Header], Waivers] | None = None) -> Record:
+def merge(
+    paths: Sequence[Path],
+    output: Path,
+    waivers: Callable[[Header], Waivers] | None = None,
+    refused: list[str] | None = None,
+) -> Record:
     """Join the records at `paths` into one at `output`.
 
-    Each is read twice: once to be checked, so that nothing is written of what is refused, and once to be copied.
+    Each is read twice: once to be checked, so that nothing is written of what is refused, and once to be copied.  A
+    record that lacks a shard, because that was left out, has no footer: it is incomplete and makes no claim.
 
     Args:
         paths: of the records.
         output: where the one goes.
         waivers: makes what checks the waivers of a run from its header.
+        refused: takes the reason for each record that is left out because it cannot be one of them; without it, such
+            a record ends the merge.
 
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
@@ -54,55 +69,42 @@ def merge(paths: Sequence[Path], output: Path, waivers: Callable[[Header], Waive
         raise UsageError("merge needs the records of all shards")
     if output.resolve() in {path.resolve() for path in paths}:
         raise UsageError(f"--output={output} is one of the records to merge")
-    strays: list[_Strays] = []
-    check: list[Waivers] = []
-
-    def watch(path: Path, header: Header) -> Watcher:
-        if waivers is not None and not check:
-            try:
-                check.append(waivers(_without_shard(header)))
-            except RecordError as error:
-                raise RecordError(f"{path}: {error}") from None
-        strays.append(_Strays(header))
-        return _Both((strays[-1], *check))
-
-    records = [read_record(path, partial(watch, path)) for path in paths]
-    reasons = why_not(records, strays)
+    shards = _read(paths, waivers, refused)
+    reasons = why_not(shards, lacking=bool(refused))
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
-    problems = tuple(problem for each in check for problem in each.problems())
-    return _write(sorted(records, key=lambda record: _shard(record).index), output, problems)
+    problems = _waiver_problems([each.waivers for each in shards if each.waivers is not None])
+    records = sorted((each.record for each in shards), key=lambda record: _shard(record).index)
+    return _write(records, output, problems)
 
 
-class _Both:
-    """Watchers as one."""
-
-    def __init__(self, watchers: Sequence[Watcher]) -> None:
-        self._watchers = watchers
-
-    def planned(self, test: str, ids: tuple[str, ...]) -> None:
-        for each in self._watchers:
-            each.planned(test, ids)
-
-    def result(self, result: TestResult, size: int) -> None:
-        for each in self._watchers:
-            each.result(result, size)
+def _waiver_problems(waivers: Sequence[Waivers]) -> tuple[str, ...]:
+    if not waivers:
+        return ()
+    first, *others = waivers
+    for each in others:
+        first.take_in(each)
+    return tuple(first.problems())
 
 
 class _Strays:
-    """Watches one record for tests of other shards.
+    """Watches one record for tests of other shards, and for what waivers are checked against.
 
     Attributes:
-        reasons: of the first such tests, why they are.
+        waivers: what checks the latter.
+        reasons: of the first strays, why they are.
         more: how many others there are.
     """
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: Header, waivers: Waivers | None) -> None:
         self._shard = _shard_of(header)
+        self.waivers = waivers
         self.reasons: list[str] = []
         self.more = 0
 
-    def planned(self, test: str, ids: tuple[str, ...]) -> None:  # noqa: ARG002 - what it decides is of no interest
+    def planned(self, test: str, ids: tuple[str, ...]) -> None:
+        if self.waivers is not None:
+            self.waivers.planned(test, ids)
         if self._shard is None or self._shard.holds(test):
             return
         if len(self.reasons) < _NAMED:
@@ -111,25 +113,80 @@ class _Strays:
             self.more += 1
 
     def result(self, result: TestResult, size: int) -> None:
-        """Results are compared with the plan elsewhere."""
+        if self.waivers is not None:
+            self.waivers.result(result, size)
 
 
-def why_not(records: Sequence[Record], strays: Sequence[_Strays]) -> list[str]:
-    """Why `records` are not the shards of one run, each reason naming its record; empty when they are."""
-    reasons = [reason for record, stray in zip(records, strays, strict=True) for reason in _defects(record, stray)]
+@dataclass(frozen=True)
+class _Part:
+    """One record to merge, and what was seen in it."""
+
+    record: Record
+    strays: _Strays
+
+    @property
+    def waivers(self) -> Waivers | None:
+        return self.strays.waivers
+
+
+def _read(paths: Sequence[Path], waivers: Callable[[Header], Waivers] | None, refused: list[str] | None) -> list[_Part]:
+    """The records at `paths`; without those that are no shards that can be merged, if `refused` takes the reasons."""
+    if refused is None:
+        return [_part(path, waivers) for path in paths]
+    parts = []
+    for path in paths:
+        try:
+            part = _part(path, waivers)
+            defects = _defects(part)
+        except RecordError as error:
+            defects = [str(error)]
+        if defects:
+            more = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
+            refused.append(f"{defects[0]}{more}")
+        else:
+            parts.append(part)
+    if not parts:
+        raise RecordError("there is nothing to merge: each record was refused")
+    return parts
+
+
+def _part(path: Path, waivers: Callable[[Header], Waivers] | None) -> _Part:
+    strays: list[_Strays] = []
+
+    def watch(header: Header) -> _Strays:
+        try:
+            strays.append(_Strays(header, None if waivers is None else waivers(_without_shard(header))))
+        except RecordError as error:
+            raise RecordError(f"{path}: {error}") from None
+        return strays[0]
+
+    record = read_record(path, watch)
+    return _Part(record, strays[0])
+
+
+def why_not(parts: Sequence[_Part], *, lacking: bool = False) -> list[str]:
+    """Why records are not the shards of one run, each reason naming its record; empty when they are.
+
+    Args:
+        parts: to be merged.
+        lacking: whether shards may be missing.
+    """
+    reasons = [reason for part in parts for reason in _defects(part)]
     if reasons:
         return reasons
+    records = [part.record for part in parts]
     first = records[0]
     for record in records[1:]:
         found = differences(first.header, record.header, apart_from={"shard"})
         if not first.plan.leaves_out_as(record.plan):
             found.append("other tests left out as not applicable")
         reasons += [f"{record.path}: {difference} (against {first.path})" for difference in found]
-    return reasons or _holes(records)
+    return reasons or _copies(records) or ([] if lacking else _missing(records))
 
 
-def _defects(record: Record, strays: _Strays) -> list[str]:
+def _defects(part: _Part) -> list[str]:
     """What is wrong with one record, by itself."""
+    record, strays = part.record, part.strays
     if "shard" not in record.header.options:
         return [f"{record.path}: it is not of a shard"]
     if record.truncated or record.footer is None:
@@ -154,8 +211,8 @@ def _without_result(record: Record) -> list[str]:
     return [*names, f"{missing - len(names):,} more"] if missing > len(names) else names
 
 
-def _holes(records: Sequence[Record]) -> list[str]:
-    """Shards and tests that are there twice, and shards that are not there."""
+def _copies(records: Sequence[Record]) -> list[str]:
+    """Shards that are there twice, or are of several divisions."""
     shards = [_shard(record) for record in records]
     count = shards[0].count
     reasons = [
@@ -170,7 +227,14 @@ def _holes(records: Sequence[Record]) -> list[str]:
         if copies > 1:
             paths = [str(record.path) for record, shard in zip(records, shards, strict=True) if shard.index == index]
             reasons.append(f"shard {index}/{count} is there {copies} times: {', '.join(paths)}")
-    return reasons + [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in counts]
+    return reasons
+
+
+def _missing(records: Sequence[Record]) -> list[str]:
+    """Shards that are not there."""
+    shards = [_shard(record) for record in records]
+    there, count = {shard.index for shard in shards}, shards[0].count
+    return [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in there]
 
 
 def _shard(record: Record) -> Shard:
@@ -188,24 +252,15 @@ def _shard_of(header: Header) -> Shard | None:
 
 def _write(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
     merged = _merged(records, output, problems)
-    assert merged.footer is not None
-    # Written beside and moved there when it is whole, so that nobody reads a part of it or loses an earlier one.
-    part = output.with_name(f"{output.name}.part")
-    writer = RecordWriter(part)
-    try:
-        writer.header(merged.header, {})
-        _copy(records, writer, ("plan",))
-        _copy(records, writer, ("started", "result", "reproducer"))
-        writer.footer(merged.footer)
-        part.replace(output)
-    except (OSError, WriteError) as error:
-        part.unlink(missing_ok=True)
-        raise WriteError(f"{output} cannot be written: {one_line(str(error))}") from None
-    except RecordError:
-        part.unlink(missing_ok=True)
-        raise
-    finally:
-        writer.close()
+    with moved_into_place(output) as [part], contextlib.closing(RecordWriter(part)) as writer:
+        try:
+            writer.header(merged.header, {})
+            _copy(records, writer, ("plan",))
+            _copy(records, writer, ("started", "result", "reproducer"))
+            if merged.footer is not None:
+                writer.footer(merged.footer)
+        except WriteError as error:
+            raise error.__cause__ or error from None  # the disk's own words: nobody is to look for the part
     return merged
 
 
@@ -229,7 +284,7 @@ def _copy(records: Sequence[Record], writer: RecordWriter, kinds: Collection[str
 
 
 def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
-    """The record of the run that `records` are the parts of; each was seen to be whole, so the run is."""
+    """The record of the run that `records` are the parts of; each was seen to be whole, so it is if none lacks."""
     first = records[0]
     contradictions = first.contradictions.joined([record.contradictions for record in records[1:]])
     footer = Footer(
@@ -249,6 +304,8 @@ def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) 
         outcomes=Outcomes.joined(record.outcomes for record in records),
         contradictions=contradictions,
     )
+    if _missing(records):
+        return replace(run, footer=None)
     # Its counts and its verdict come from judging it.
     assessment = run.as_told
     status = assessment.exit_status
@@ -267,8 +324,16 @@ def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) 
 
 
 def _header(records: Sequence[Record]) -> Header:
+    header = _without_shard(records[0].header)
+    passing = {
+        name: value
+        for record in records
+        for name, value in record.header.environment.items()
+        if name in PASSING  # what holds of a part of the run is said of the whole
+    }
     return replace(
-        _without_shard(records[0].header),
+        header,
+        environment={**header.environment, **passing},
         planned=sum(record.header.planned for record in records),
         started_at=min(record.header.started_at for record in records),
     )

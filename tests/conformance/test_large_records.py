@@ -228,10 +228,10 @@ def test_a_shard_that_changes_while_it_is_merged_is_refused(tmp_path: Path, monk
     paths = [written(tmp_path / f"{one}.jsonl", map(passing, names_of(20)), f"{one}/2") for one in (1, 2)]
     check = merging.why_not
 
-    def change_it(*arguments: object) -> list[str]:
+    def change_it(*arguments: object, **settings: object) -> list[str]:
         texts = [without_chain(line) for line in paths[1].read_text(encoding="utf-8").splitlines()]
         paths[1].write_bytes(rechained([text.replace('"verdict": "pass"', '"verdict": "fail"') for text in texts]))
-        return check(*arguments)  # type: ignore[arg-type]
+        return check(*arguments, **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr(merging, "why_not", change_it)
     with pytest.raises(RecordError, match=r"2\.jsonl was changed while it was read"):
