@@ -8,9 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Protocol
 
 from conformance.errors import ExitStatus, RecordError, UsageError, WriteError
 from conformance.files import moved_into_place
@@ -27,6 +25,9 @@ from conformance.records.shards import Shard, home_of
 from conformance.records.stream import Planned, RecordStream
 from conformance.records.tested import PASSING
 from conformance.records.writer import RecordWriter
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: So many tests that are missing or of another shard are named, for each record.
 _NAMED = 20
