@@ -12,8 +12,8 @@ from conformance.files import refuse_to_replace
 from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
-from conformance.session.options import is_one_file
 from conformance.session.other_plugins import Guard, refuse_options
+from conformance.session.record_paths import is_one_file
 from conformance.session.recorder import Recorder
 from conformance.waivers.clock import today
 from conformance.waivers.reading import read_waivers

@@ -20,9 +20,9 @@ from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.interrupts import interrupts_held_back
-from conformance.session.options import record_paths
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
+from conformance.session.record_paths import record_paths
 from conformance.text import published, visible
 from conformance.waivers.checking import RunFacts
 

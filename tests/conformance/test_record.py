@@ -17,7 +17,7 @@ from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.records.writer import RecordWriter
 from conformance.requirements.registry import Requirement
-from conformance.session.options import record_paths
+from conformance.session.record_paths import record_paths
 
 ENTRY = Requirement("a.b", "a", "must", "t", ("d",), "2.8", capability="pools")
 HEADER = Header(
