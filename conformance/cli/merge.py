@@ -12,7 +12,7 @@ from conformance.errors import ExitStatus
 from conformance.files import refuse_to_replace
 from conformance.records.merge import merge
 from conformance.text import visible_line
-from conformance.waivers.checking import problems_of_record
+from conformance.waivers.checking import RecordedWaivers
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -31,7 +31,7 @@ def _merge(options: argparse.Namespace) -> int:
     refuse_to_replace("--output", options.output, force=options.force)
     refused: list[str] | None = [] if options.skip_refused else None
     try:
-        record = merge(options.records, options.output, problems_of_record, refused)
+        record = merge(options.records, options.output, RecordedWaivers, refused)
     finally:
         tell_refused(refused or (), len(options.records))
     print(f"record:  {visible_line(record.path)}")

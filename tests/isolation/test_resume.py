@@ -9,13 +9,16 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from conformance.records.record import Record, read_unfinished
+from conformance.records.record import Record
+from conformance.records.result import TestResult
+from conformance.records.resume import read_beginning
 from tests.isolation.conftest import Outcome, command, environment, session
 
 #: In each of the two modes; ``KILLS=25 pytest tests/isolation/test_resume.py`` takes longer and finds more.
@@ -61,13 +64,13 @@ def _start(folder: Path, *words: str, **variables: str) -> subprocess.Popen[byte
     return subprocess.Popen(command(words), cwd=folder, env=environment(**variables), stdout=quiet, stderr=quiet)
 
 
-def _results(record: Record) -> dict[str, tuple[str, str]]:
-    return {result.test: (result.verdict.value, result.message) for result in record.results}
+def _results(results: Iterable[TestResult]) -> dict[str, tuple[str, str]]:
+    return {result.test: (result.verdict.value, result.message) for result in results}
 
 
 def _same(one: Record, other: Record) -> None:
-    assert _results(one) == _results(other)
-    assert one.header.planned == other.header.planned
+    assert _results(one.results) == _results(other.results)
+    assert one.planned == other.planned
     assert one.assessment == other.assessment
     assert one.footer is not None
     assert other.footer is not None
@@ -118,11 +121,12 @@ def _kill_and_resume(folder: Path, path: Path, mode: str, moment: Moment) -> tup
         path.unlink(missing_ok=True)
         return _kill_and_resume(folder, path, mode, replace(moment, seconds=moment.seconds * 0.8))
     _nothing_left(mark)
-    record = read_unfinished(path)[0] if path.exists() else None
-    before = {} if record is None else _results(record)
+    before: list[TestResult] = []
+    if path.exists():
+        read_beginning(path, before.append)
     resumed = session(folder, path, f"--resume={path}", mode, **mark)
     _nothing_left(mark)
-    assert before.items() <= _results(resumed.record).items()
+    assert _results(before).items() <= _results(resumed.record.results).items()
     return len(before), resumed
 
 
@@ -211,8 +215,8 @@ def test_an_interrupted_run_says_so_and_can_be_gone_on_with(folder: Path, whole:
 def test_the_one_in_flight_runs_again(folder: Path, whole: Outcome, tmp_path: Path, isolated: bool) -> None:
     lines = whole.path.read_bytes().splitlines(keepends=True)
     path = tmp_path / "run.jsonl"
-    # The header, ten tests, one that was started, and a line that was cut off.
-    path.write_bytes(b"".join(lines[:22]) + lines[22][:9])
+    # The header, the plan, ten tests, one that was started, and a line that was cut off.
+    path.write_bytes(b"".join(lines[:23]) + lines[23][:9])
     outcome = session(folder, path, f"--resume={path}", "--isolate" if isolated else "--no-isolate")
     assert list(outcome.record.started).count(outcome.record.started[10]) == 2
     _same(outcome.record, whole.record)
