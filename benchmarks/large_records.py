@@ -104,10 +104,12 @@ def main(counts: list[int], commands: list[str]) -> None:
                 "waivers": ["waivers", str(whole)],
             }
             size = whole.stat().st_size / _MIB
-            rows += [(count, size, command, *measured(*ways[command])) for command in commands]
+            for command in commands:
+                rows.append((count, size, command, *measured(*ways[command])))
+                print(*rows[-1], flush=True)
             if "report" in commands:
                 pages = sum(file.stat().st_size for file in (folder / "report").iterdir()) / _MIB
-                print(f"{count} results: pages of {pages:.1f} MiB", flush=True)
+                print(f"pages of {pages:.1f} MiB", flush=True)
     headers = ("results", "MiB of record", "command", "seconds", "MiB of memory")
     print(tabulate(rows, headers=headers, floatfmt=".1f"))
 

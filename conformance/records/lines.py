@@ -22,12 +22,11 @@ TEXT_LIMIT = 1 << 20
 
 
 class Line(NamedTuple):
-    """One line of a file: its number, its text without its end, the object that this is, and whether it has an end."""
+    """One line of a file: its number, its text without its end, and the object that this is."""
 
     number: int
     text: bytes
     values: dict[str, Any]
-    is_whole: bool
 
 
 class CutOff(ValueError):
@@ -66,18 +65,23 @@ def opened(path: Path, what: str, limit: int = FILE_LIMIT) -> Iterator[BinaryIO]
         yield stream
 
 
-def lines_of(path: Path, stream: BinaryIO) -> Iterator[Line]:
+def lines_of(path: Path, stream: BinaryIO, *, ended: bool = False) -> Iterator[Line]:
     """The objects in the lines of a record; empty lines are passed over, and so is a last one that was cut off.
+
+    Args:
+        path: of the record.
+        stream: its content.
+        ended: whether to pass over a last line without an end, even if nothing else of it is missing.
 
     Raises:
         RecordError: a line holds no object, or one beyond the limits.
     """
     for number, line in enumerate(_texts(path, stream), 1):
         text = line.removesuffix(b"\n")
-        if not text.strip():
+        if not text.strip() or (ended and text == line):
             continue
         try:
-            yield Line(number, text, parse_object(text), text != line)
+            yield Line(number, text, parse_object(text))
         except CutOff as error:
             # The writer ends each line before it begins the next, so only the last one can be cut off.
             if text == line and number > 1:

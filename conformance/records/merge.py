@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from conformance.errors import ExitStatus, RecordError, UsageError, WriteError
 from conformance.files import moved_into_place
@@ -27,12 +26,18 @@ from conformance.records.stream import Planned, RecordStream
 from conformance.records.tested import PASSING
 from conformance.records.writer import RecordWriter
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 #: So many tests that are missing or of another shard are named, for each record.
 _NAMED = 20
 
 
 class Waivers(Watcher, Protocol):
-    """What waivers are checked against: sees the tests and the results of all shards."""
+    """What waivers are checked against: sees the tests and the results of a record."""
+
+    def take_in(self, other: Self) -> None:
+        """Take in what `other` has seen, of another shard."""
 
     def problems(self) -> Sequence[str]:
         """Why waivers fail the run, which a shard by itself cannot know."""
@@ -46,8 +51,8 @@ def merge(
 ) -> Record:
     """Join the records at `paths` into one at `output`.
 
-    Each is read twice: once to be checked, so that nothing is written of what is refused, and once to be copied.
-    A record that lacks a shard, because that was left out, has no footer: it is incomplete and makes no claim.
+    Each is read twice: once to be checked, so that nothing is written of what is refused, and once to be copied.  A
+    record that lacks a shard, because that was left out, has no footer: it is incomplete and makes no claim.
 
     Args:
         paths: of the records.
@@ -65,81 +70,42 @@ def merge(
         raise UsageError("merge needs the records of all shards")
     if output.resolve() in {path.resolve() for path in paths}:
         raise UsageError(f"--output={output} is one of the records to merge")
-    if refused is not None:
-        paths = _accepted(paths, refused)
-    strays: list[_Strays] = []
-    check: list[Waivers] = []
-
-    def watch(path: Path, header: Header) -> Watcher:
-        if waivers is not None and not check:
-            try:
-                check.append(waivers(_without_shard(header)))
-            except RecordError as error:
-                raise RecordError(f"{path}: {error}") from None
-        strays.append(_Strays(header))
-        return _Both((strays[-1], *check))
-
-    records = [read_record(path, partial(watch, path)) for path in paths]
-    reasons = why_not(records, strays, lacking=bool(refused))
+    shards = _read(paths, waivers, refused)
+    reasons = why_not(shards, lacking=bool(refused))
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
-    problems = tuple(problem for each in check for problem in each.problems())
-    return _write(sorted(records, key=lambda record: _shard(record).index), output, problems)
+    problems = _waiver_problems([each.waivers for each in shards if each.waivers is not None])
+    records = sorted((each.record for each in shards), key=lambda record: _shard(record).index)
+    return _write(records, output, problems)
 
 
-def _accepted(paths: Sequence[Path], refused: list[str]) -> list[Path]:
-    """Those of `paths` at which there is a shard that can be merged; `refused` takes the reasons for the others."""
-    accepted = []
-    for path in paths:
-        strays: list[_Strays] = []
-
-        def watch(header: Header, strays: list[_Strays] = strays) -> Watcher:
-            strays.append(_Strays(header))
-            return strays[-1]
-
-        try:
-            defects = _defects(read_record(path, watch), strays[-1])
-        except RecordError as error:
-            defects = [str(error)]
-        if defects:
-            more = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
-            refused.append(f"{defects[0]}{more}")
-        else:
-            accepted.append(path)
-    if not accepted:
-        raise RecordError("there is nothing to merge: each record was refused")
-    return accepted
-
-
-class _Both:
-    """Watchers as one."""
-
-    def __init__(self, watchers: Sequence[Watcher]) -> None:
-        self._watchers = watchers
-
-    def planned(self, test: str, ids: tuple[str, ...]) -> None:
-        for each in self._watchers:
-            each.planned(test, ids)
-
-    def result(self, result: TestResult, size: int) -> None:
-        for each in self._watchers:
-            each.result(result, size)
+def _waiver_problems(waivers: Sequence[Waivers]) -> tuple[str, ...]:
+    if not waivers:
+        return ()
+    first, *others = waivers
+    for each in others:
+        first.take_in(each)
+    return tuple(first.problems())
 
 
 class _Strays:
-    """Watches one record for tests of other shards.
+    """Watches one record for tests of other shards, and for what waivers are checked against.
 
     Attributes:
-        reasons: of the first such tests, why they are.
+        waivers: what checks the latter.
+        reasons: of the first strays, why they are.
         more: how many others there are.
     """
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: Header, waivers: Waivers | None) -> None:
         self._shard = _shard_of(header)
+        self.waivers = waivers
         self.reasons: list[str] = []
         self.more = 0
 
-    def planned(self, test: str, ids: tuple[str, ...]) -> None:  # noqa: ARG002 - what it decides is of no interest
+    def planned(self, test: str, ids: tuple[str, ...]) -> None:
+        if self.waivers is not None:
+            self.waivers.planned(test, ids)
         if self._shard is None or self._shard.holds(test):
             return
         if len(self.reasons) < _NAMED:
@@ -148,20 +114,68 @@ class _Strays:
             self.more += 1
 
     def result(self, result: TestResult, size: int) -> None:
-        """Results are compared with the plan elsewhere."""
+        if self.waivers is not None:
+            self.waivers.result(result, size)
 
 
-def why_not(records: Sequence[Record], strays: Sequence[_Strays], *, lacking: bool = False) -> list[str]:
-    """Why `records` are not the shards of one run, each reason naming its record; empty when they are.
+@dataclass(frozen=True)
+class _Part:
+    """One record to merge, and what was seen in it."""
+
+    record: Record
+    strays: _Strays
+
+    @property
+    def waivers(self) -> Waivers | None:
+        return self.strays.waivers
+
+
+def _read(paths: Sequence[Path], waivers: Callable[[Header], Waivers] | None, refused: list[str] | None) -> list[_Part]:
+    """The records at `paths`; without those that are no shards that can be merged, if `refused` takes the reasons."""
+    if refused is None:
+        return [_part(path, waivers) for path in paths]
+    parts = []
+    for path in paths:
+        try:
+            part = _part(path, waivers)
+            defects = _defects(part)
+        except RecordError as error:
+            defects = [str(error)]
+        if defects:
+            more = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
+            refused.append(f"{defects[0]}{more}")
+        else:
+            parts.append(part)
+    if not parts:
+        raise RecordError("there is nothing to merge: each record was refused")
+    return parts
+
+
+def _part(path: Path, waivers: Callable[[Header], Waivers] | None) -> _Part:
+    strays: list[_Strays] = []
+
+    def watch(header: Header) -> _Strays:
+        try:
+            strays.append(_Strays(header, None if waivers is None else waivers(_without_shard(header))))
+        except RecordError as error:
+            raise RecordError(f"{path}: {error}") from None
+        return strays[0]
+
+    record = read_record(path, watch)
+    return _Part(record, strays[0])
+
+
+def why_not(parts: Sequence[_Part], *, lacking: bool = False) -> list[str]:
+    """Why records are not the shards of one run, each reason naming its record; empty when they are.
 
     Args:
-        records: to be merged.
-        strays: what was seen of other shards in each.
+        parts: to be merged.
         lacking: whether shards may be missing.
     """
-    reasons = [reason for record, stray in zip(records, strays, strict=True) for reason in _defects(record, stray)]
+    reasons = [reason for part in parts for reason in _defects(part)]
     if reasons:
         return reasons
+    records = [part.record for part in parts]
     first = records[0]
     for record in records[1:]:
         found = differences(first.header, record.header, apart_from={"shard"})
@@ -171,8 +185,9 @@ def why_not(records: Sequence[Record], strays: Sequence[_Strays], *, lacking: bo
     return reasons or _copies(records) or ([] if lacking else _missing(records))
 
 
-def _defects(record: Record, strays: _Strays) -> list[str]:
+def _defects(part: _Part) -> list[str]:
     """What is wrong with one record, by itself."""
+    record, strays = part.record, part.strays
     if "shard" not in record.header.options:
         return [f"{record.path}: it is not of a shard"]
     if record.truncated or record.footer is None:
@@ -270,7 +285,7 @@ def _copy(records: Sequence[Record], writer: RecordWriter, kinds: Collection[str
 
 
 def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
-    """The record of the run that `records` are the parts of; each of them was seen to be whole."""
+    """The record of the run that `records` are the parts of; each was seen to be whole, so it is if none lacks."""
     first = records[0]
     contradictions = first.contradictions.joined([record.contradictions for record in records[1:]])
     footer = Footer(
@@ -291,7 +306,7 @@ def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) 
         contradictions=contradictions,
     )
     if _missing(records):
-        return replace(run, footer=None, last_started=records[-1].last_started)
+        return replace(run, footer=None)
     # Its counts and its verdict come from judging it.
     assessment = run.as_told
     status = assessment.exit_status
@@ -310,7 +325,7 @@ def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) 
 
 
 def _header(records: Sequence[Record]) -> Header:
-    first = _without_shard(records[0].header)
+    header = _without_shard(records[0].header)
     passing = {
         name: value
         for record in records
@@ -318,8 +333,8 @@ def _header(records: Sequence[Record]) -> Header:
         if name in PASSING  # what holds of a part of the run is said of the whole
     }
     return replace(
-        first,
-        environment={**first.environment, **passing},
+        header,
+        environment={**header.environment, **passing},
         planned=sum(record.header.planned for record in records),
         started_at=min(record.header.started_at for record in records),
     )

@@ -48,6 +48,8 @@ def differences(first: Header, second: Header, *, apart_from: Collection[str] = 
     reasons += _differing("option", options[0], options[1])
     if first.requirements != second.requirements:
         reasons.append("other requirements")
+    if first.waivers != second.waivers:
+        reasons.append("other waivers")
     if first.narrowed != second.narrowed:
         reasons.append("a part of the suites, and all of them")
     return reasons

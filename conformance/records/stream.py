@@ -99,9 +99,7 @@ class RecordStream:
                 reason.
         """
         with opened(self._path, "record") as stream:
-            for line in lines_of(self._path, stream):
-                if not line.is_whole and self._unfinished:
-                    break
+            for line in lines_of(self._path, stream, ended=self._unfinished):
                 self.chain.follow(line.number, line.text)
                 try:
                     yield from self._entries(line)

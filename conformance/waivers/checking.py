@@ -94,6 +94,14 @@ class RunFacts:
             if verdict.rejects:
                 concern.rejected_ids.update(dict.fromkeys(scored))
 
+    def take_in(self, other: RunFacts) -> None:
+        """Take in what `other`, of another part of the run, has."""
+        for concern, more in zip(self._concerns, map(other.concern, self._waivers), strict=True):
+            concern.tests += more.tests
+            concern.names_one |= more.names_one
+            concern.verdicts.update(more.verdicts)
+            concern.rejected_ids.update(more.rejected_ids)
+
     def _scored_of(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(identity for identity in ids if identity in self._scored)
 
@@ -127,7 +135,7 @@ class RecordedWaivers:
             self._day = date.fromisoformat(header.started_at[:10])
         except (KeyError, TypeError, ValueError) as error:
             raise RecordError(f"a malformed waiver in the header ({one_line(error)})") from None
-        self._run = RunFacts(
+        self.run = RunFacts(
             facts(header.implementation, header.revision, header.environment),
             self._waivers,
             header.requirements,
@@ -135,14 +143,18 @@ class RecordedWaivers:
         )
 
     def planned(self, test: str, ids: tuple[str, ...]) -> None:
-        self._run.planned(test, ids)
+        self.run.planned(test, ids)
 
     def result(self, result: TestResult, size: int) -> None:  # noqa: ARG002 - what watches a record is told
-        self._run.ended(result.test, result.requirements, result.verdict)
+        self.run.ended(result.test, result.requirements, result.verdict)
+
+    def take_in(self, other: RecordedWaivers) -> None:
+        """Take in what `other` has seen, of another part of the run."""
+        self.run.take_in(other.run)
 
     def problems(self) -> list[str]:
         """What fails the run for its waivers' sake."""
-        return problems(self._waivers, [self._run], self._day)
+        return problems(self._waivers, [self.run], self._day)
 
 
 def _problem(waiver: Waiver, waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date) -> str | None:
