@@ -31,6 +31,8 @@ def _merge(options: argparse.Namespace) -> int:
     assert record.footer is not None
     print(f"record:  {visible_line(record.path)}")
     print(f"verdict: {visible_line(record.claim.line)}")
+    for remark in record.remarks:
+        print(f"note:    {visible_line(remark)}")
     for problem in record.footer.waiver_problems:
         print(f"waiver:  {visible_line(problem)}")
     return record.footer.exit_status

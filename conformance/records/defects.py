@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import ExitStatus, one_line
-from conformance.paths import HOME, SUITES, suite_digest
+from conformance.errors import ExitStatus, KitError, one_line
+from conformance.paths import SUITES, suite_digest
 from conformance.records.assessment import Assessment, as_json
+from conformance.records.installed import installed_plan
+from conformance.records.shards import Shard
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.loading import load_registry
 from conformance.requirements.registry import Requirement
-
-#: At the start of a line, as all of the suites' tests are.
-_TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
 
 if TYPE_CHECKING:
     from conformance.records.record import Footer, Header, Record
@@ -31,17 +28,27 @@ def defects_of(record: Record, assessment: Assessment) -> tuple[str, ...]:
     header = record.header
     found = [] if record.chain.broken is None else [record.chain.broken]
     found += [*_against_its_requirements(record), *_waived_without_a_waiver(record)]
+    found += [*_against_its_capabilities(record), *_against_its_environment(header)]
     if header.suite_digest == suite_digest():
         found += _against_the_installed(header)
-        if assessment.verdict in {RunVerdict.CONFORMS, RunVerdict.CONFORMS_IN_PART}:
-            tests = {test.partition("[")[0] for test in (*header.planned, *record.not_applicable)}
-            missing = (test for test in _installed_tests() if test not in tests)
-            found += _some("is a test of its suites, and it neither ran nor was left out", missing)
+        if why_not_compared(header) is None:
+            found += _against_the_installed_plan(record, installed_plan(), assessment.verdict)
     if record.footer is not None:
         found += _against_its_footer(record, record.footer, assessment)
         if record.footer.stopped is None and not assessment.musts:
             found.append("no must of it holds for the dialect and the revision")
     return tuple(found)
+
+
+def why_not_compared(header: Header) -> str | None:
+    """Why a record with this header is compared with nothing but itself, as a sentence without its stop."""
+    if header.suite_digest != suite_digest():
+        return "its suites are not the installed ones, so its plan and its requirements were compared with none"
+    try:
+        installed_plan()
+    except KitError as error:
+        return f"its plan was compared with none: {error}"
+    return None
 
 
 # -- against itself ---------------------------------------------------------------------------------------------------
@@ -59,6 +66,8 @@ def _against_its_requirements(record: Record) -> Iterator[str]:
         "decides others in its result than in the plan",
         (one.test for one in record.results if set(planned.get(one.test, one.requirements)) != set(one.requirements)),
     )
+    is_here = _shard_of(record.header)
+    yield from _some("was planned, and belongs to another shard", (test for test in planned if not is_here(test)))
     left_out = set(record.not_applicable)
     yield from _some("is planned and left out as not applicable", (test for test in planned if test in left_out))
 
@@ -74,9 +83,20 @@ def _waived_without_a_waiver(record: Record) -> Iterator[str]:
         ),
     )
     yield from _some(
+        "is waived by a waiver that had expired when the run began",
+        (one.test for one in record.results if _expired(one, record.header.started_at)),
+    )
+    if waivers and not record.header.options.get("waivers"):
+        yield "there are waivers in the header, and its options name no file of them"
+    yield from _some(
         "has a waiver and is not waived",
         (one.test for one in record.results if one.waiver is not None and one.verdict is not Verdict.WAIVED),
     )
+
+
+def _expired(result: TestResult, started_at: str) -> bool:
+    # Both are ISO 8601, and the run's day is that of UTC, by which waivers expire.
+    return result.waiver is not None and result.waiver.get("expires", "9") < started_at[:10]
 
 
 def _is_for(waiver: Mapping[str, str], result: TestResult) -> bool:
@@ -85,6 +105,32 @@ def _is_for(waiver: Mapping[str, str], result: TestResult) -> bool:
     is_same = all(waiver.get(key) == names.get(key) for key in ("reason", "link", "owner", "expires"))
     tests = {result.test, result.test.partition("[")[0]}
     return is_same and (waiver.get("test") in tests or waiver.get("requirement") in result.requirements)
+
+
+def _against_its_capabilities(record: Record) -> Iterator[str]:
+    """A test that needs what is declared absent is left out before its first line."""
+    capabilities = record.header.capabilities
+    absent = {entry.id for entry in record.header.requirements if capabilities.get(entry.capability or "") is False}
+    yield from _some(
+        "ran, and needs a capability that is declared absent",
+        (
+            one.test
+            for one in record.results
+            if not absent.isdisjoint(one.requirements)
+            and (one.verdict is Verdict.PASS or (one.verdict is Verdict.FAIL and one.phase in {"setup", "call"}))
+        ),
+    )
+
+
+def _against_its_environment(header: Header) -> Iterator[str]:
+    """What the kit says of a class of its own and of the host, where the values that it says it for stand."""
+    environment = header.environment
+    if "graph_class" not in environment:
+        return
+    if environment["graph_class"].startswith("reference_impl.") and "reference" not in environment:
+        yield "its class is the kit's own reference, and it does not say so"
+    if environment.get("device", "").partition(":")[0] == "cpu" and "runs_on" not in environment:
+        yield "its device is the host, and it does not say so"
 
 
 def _against_its_footer(record: Record, footer: Footer, assessment: Assessment) -> Iterator[str]:
@@ -122,14 +168,39 @@ def _against_the_installed(header: Header) -> Iterator[str]:
     yield from _some("is another in its suites", (f"{name} ({difference})" for name, difference in changed.items()))
 
 
-@cache
-def _installed_tests() -> tuple[str, ...]:
-    """The test functions of the suites, read and not imported, since that takes torch."""
-    return tuple(
-        f"{file.relative_to(HOME).as_posix()}::{name}"
-        for file in sorted(SUITES.rglob("test_*.py"))
-        for name in _TEST.findall(file.read_text(encoding="utf-8"))
+def _against_the_installed_plan(
+    record: Record, plan: Mapping[str, tuple[str, ...]], verdict: RunVerdict
+) -> Iterator[str]:
+    header = record.header
+    requirements = load_registry().seen_by(header.dialect).requirements
+    applicable = {
+        test
+        for test, ids in plan.items()
+        if all(requirements[name].holds_for(header.dialect, header.revision) for name in ids)
+    }
+    is_here = _shard_of(header)
+    planned = {test: ids for test, ids in header.planned.items() if test.startswith(f"{SUITES.name}/")}
+    is_part = header.narrowed or (record.footer is not None and record.footer.narrowed)
+    # A session of other suites has none of these, and makes no claim.
+    claims = verdict in {RunVerdict.CONFORMS, RunVerdict.CONFORMS_IN_PART}
+    if not is_part and (planned or claims):
+        missing = sorted(test for test in applicable if is_here(test) and test not in planned)
+        yield from _some("is a test of its suites that applies, and it was not planned", missing)
+    yield from _some("was planned, and its suites have no such test", (test for test in planned if test not in plan))
+    yield from _some(
+        "was planned, and does not apply to the dialect and the revision",
+        (test for test in planned if test in plan and test not in applicable),
     )
+    yield from _some(
+        "decides others in the plan than in its suites",
+        (test for test, ids in planned.items() if test in plan and set(ids) != set(plan[test])),
+    )
+
+
+def _shard_of(header: Header) -> Callable[[str], bool]:
+    """Whether a test belongs to the shard that the record is of; all do when it is of none."""
+    shard = header.options.get("shard")
+    return Shard.parse(shard).holds if shard else lambda _: True
 
 
 def _difference(recorded: Requirement, installed: Requirement) -> str:

@@ -13,6 +13,9 @@ from conformance.records.record import Footer, Header, Record, RecordWriter, rea
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
 
+#: Reasons that a refusal tells.
+_SHOWN = 5
+
 
 def merge(
     paths: Sequence[Path], output: Path, waiver_problems: Callable[[Record], Sequence[str]] = lambda _: ()
@@ -25,7 +28,7 @@ def merge(
         waiver_problems: says why waivers fail a run, which a shard by itself cannot know.
 
     Raises:
-        RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
+        RecordError: a record cannot be read or written, or they do not belong together.
         UsageError: `output` is one of them, or there are none.
         WriteError: `output` cannot be written to its end; it is as it was.
     """
@@ -36,8 +39,14 @@ def merge(
     records = [read_record(path) for path in paths]
     reasons = why_not(records)
     if reasons:
-        raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
+        raise RecordError(f"these records do not make one run: {_first(reasons)}")
     return _write(sorted(records, key=lambda record: _shard(record).index), output, waiver_problems)
+
+
+def _first(reasons: Sequence[str]) -> str:
+    """The first of `reasons`, and how many there are: a refusal is one line."""
+    more = len(reasons) - _SHOWN
+    return "; ".join([*reasons[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
 
 def why_not(records: Sequence[Record]) -> list[str]:
@@ -105,6 +114,8 @@ def _write(records: Sequence[Record], output: Path, waiver_problems: Callable[[R
     header = _header(records)
     merged = _merged(header, records, output, waiver_problems)
     assert merged.footer is not None
+    if merged.defects:
+        raise RecordError(f"the run that these records make would be refuted: {_first(merged.defects)}")
     # Written beside and moved there when it is whole, so that nobody reads a part of it or loses an earlier one.
     part = output.with_name(f"{output.name}.part")
     writer = RecordWriter(part)

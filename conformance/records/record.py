@@ -19,10 +19,11 @@ from conformance.records.assessment import Assessment, Target, assess
 from conformance.records.chain import Chain, chained
 from conformance.records.claim import Claim, claim
 from conformance.records.contents import check_footer, check_header, check_result, check_texts
-from conformance.records.defects import defects_of
+from conformance.records.defects import defects_of, why_not_compared
 from conformance.records.lines import lines_of, read_content
 from conformance.records.result import TestResult
 from conformance.records.shapes import check_shape
+from conformance.records.tested import remarks
 from conformance.requirements.registry import Requirement
 
 SCHEMA = 2
@@ -184,6 +185,12 @@ class Record:
     def defects(self) -> tuple[str, ...]:
         """What refutes the record, each a sentence: see `conformance.records.defects`."""
         return defects_of(self, self.as_told)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What readers must know beside the claim, each a sentence without its stop."""
+        reason = None if self.defects else why_not_compared(self.header)
+        return (*remarks(self.header.environment), *(() if reason is None else (reason,)))
 
     @cached_property
     def as_told(self) -> Assessment:

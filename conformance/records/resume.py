@@ -56,14 +56,18 @@ def refuse_another_run(path: Path, earlier: Header, now: Header) -> None:
     reasons = differences(earlier, now)
     if not reasons and set(earlier.planned) != set(now.planned):
         test = min(set(earlier.planned) ^ set(now.planned))
-        reasons.append(f"other tests, such as {test}")
+        reasons.append(f"other tests, such as {_shown(test)}")
     if reasons:
         raise RecordError(f"--resume={path}: the record is of another run: {'; '.join(reasons)}")
 
 
 def _differing(word: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     return [
-        f"another {word} {name}: {first.get(name)!r} and {second.get(name)!r}"
+        f"another {word} {_shown(name)}: {first.get(name)!r} and {second.get(name)!r}"
         for name in sorted(set(first) | set(second))
         if first.get(name) != second.get(name)
     ]
+
+
+def _shown(name: str) -> str:
+    return name if name.isprintable() else repr(name)

@@ -44,6 +44,7 @@ def recorded(tmp_path: Path, registry: Registry) -> Recorded:
             dialect=dialect,
             revision=revision,
             capabilities=capabilities,
+            options={"waivers": "waivers.toml"},
             planned=planned,
             requirements=tuple(registry.requirements.values()),
             waivers=tuple({"requirement": identity} for identity in verdicts),
