@@ -134,7 +134,7 @@ class Recorder:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write the headers, where this process collects."""
-        if self.config.option.collectonly:
+        if self.config.option.collectonly or not self.selection.settled:
             return
         try:
             nodeids = {case.nodeid for case in self.begin(self._collected(session))}

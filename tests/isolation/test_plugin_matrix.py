@@ -107,6 +107,7 @@ def test_what_runs_or_ends_tests_itself_is_refused(
     (said,) = [text for text in outcome.output.splitlines() if text.startswith("ERROR: ")]
     assert said.startswith(f"ERROR: conformance: {line}")
     assert " passed" not in outcome.output
+    assert "NO CLAIM" not in outcome.output
 
 
 def _skip_unless_installed(plug_in: str) -> None:
