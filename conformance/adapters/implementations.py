@@ -183,7 +183,8 @@ def check(spec: str, adapter: Adapter, *, trial: bool = True) -> None:
             raise ImplementationError(f"--impl={spec}: the adapter has no {attribute!r}")
     if not isinstance(adapter.name, str) or not is_name(adapter.name):
         raise ImplementationError(
-            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, not {adapter.name!r}"
+            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, at most 200 characters, "
+            f"not {one_line(repr(adapter.name)[:400], 80)}"
         )
     if adapter.dialect not in DIALECTS:
         raise ImplementationError(

@@ -20,11 +20,11 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 FIRST = "1.10"
 
 #: An implementation's name becomes a part of pytest's node ids, which keep these characters as they are.
-_NAME = re.compile(r"(?![ ])[ -Z\\^-~]+(?<![ ])")
+_NAME = re.compile(r"(?![ ])[ -Z\\^-~]{1,200}(?<![ ])")
 
 
 def is_name(text: str) -> bool:
-    """Whether an implementation may be called `text`: printable ASCII without brackets, and no space at its ends."""
+    """Whether an implementation may be called `text`: printable ASCII, no brackets, no space at an end, and short."""
     return _NAME.fullmatch(text) is not None
 
 

@@ -210,8 +210,11 @@ class Recorder:
 
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
+        shown = script(text)
+        if shown is None:
+            return
         try:
-            result = self.runs[case.implementation].reproduced(case.test, script(text))
+            result = self.runs[case.implementation].reproduced(case.test, shown)
         except WriteError as error:
             self._give_up(error)
         if self.options.reproducers is not None:
