@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,9 +19,9 @@ import pytest
 from conformance.cli import main
 from conformance.errors import ExitStatus, RecordError
 from conformance.paths import suite_digest
-from conformance.records.assessment import Target, as_json, assess
+from conformance.records.assessment import as_json
 from conformance.records.installed import installed_plan
-from conformance.records.record import Header, read_record
+from conformance.records.record import read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.loading import load_registry
@@ -78,45 +79,45 @@ def honest() -> Lines:
         capabilities={},
         environment=ENVIRONMENT,
         options={},
-        planned=planned,
-        not_applicable=tuple(test for test in installed_plan() if test not in planned),
         narrowed=False,
         requirements=tuple(requirements().values()),
         suite_digest=suite_digest(),
         started_at="2026-01-01T12:00:00+00:00",
     )
-    lines: Lines = [{"kind": "header", **header.to_dict()}]
+    left_out = [test for test in installed_plan() if test not in planned]
+    lines: Lines = [{"kind": "header", **header.to_dict(), "planned": planned, "not_applicable": left_out}]
     for test, ids in planned.items():
         result = TestResult(test, ids, Verdict.PASS, command=f"pytest --impl=vendor '{test}'")
         if test == culprit:
             result = dataclasses.replace(result, verdict=Verdict.FAIL, message="4 and not 5", seen="4", expected="5")
         lines += [{"kind": "started", "test": test}, {"kind": "result", **result.to_dict()}]
-    lines.append({"kind": "footer", **dataclasses.replace(FOOTER, not_applicable=(), stopped=None).to_dict()})
+    lines.append({"kind": "footer", **FOOTER.to_dict()})
     end(lines)
     return json.loads(json.dumps(lines))  # type: ignore[no-any-return]
 
 
+def content_of(lines: Lines) -> bytes:
+    """The file of `lines`, whose header has the plan of the lines behind it."""
+    header, *others = lines
+    plan = {name: header[name] for name in ("planned", "not_applicable")}
+    counts = {name: len(value) for name, value in plan.items()}
+    return rechained([json.dumps(line) for line in ({**header, **counts}, {"kind": "plan", **plan}, *others)])
+
+
 def end(lines: Lines) -> None:
     """Let the footer say what the kit itself would."""
-    header = Header.from_dict(json.loads(json.dumps(lines[0])))
-    results = [TestResult.from_dict(line) for line in json.loads(json.dumps(results_of(lines)))]
-    told = assess(
-        header.requirements,
-        results,
-        planned=header.planned,
-        dialect=header.dialect,
-        revision=header.revision,
-        capabilities=header.capabilities,
-        target=Target.of(header.options),
-        narrowed=header.narrowed or "shard" in header.options,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run.jsonl")
+        path.write_bytes(content_of(lines))
+        record = read_record(path)
+    told = record.as_told
     lines[-1] |= {
         "counts": as_json(told.tests),
         "musts": as_json(told.musts),
         "advice": as_json(told.advice),
         "verdict": told.verdict.value,
         "exit_status": int(told.exit_status),
-        "complete": {result.test for result in results} >= set(header.planned),
+        "complete": record.plan.ended == record.plan.planned,
     }
 
 
@@ -370,7 +371,7 @@ def forged(run: Lines, tmp_path: Path) -> Callable[..., Path]:
         if ended:
             end(lines)
         path = tmp_path / name
-        path.write_bytes(rechained([json.dumps(line) for line in lines]))
+        path.write_bytes(content_of(lines))
         return path
 
     return write

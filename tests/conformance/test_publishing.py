@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.records.header import Header
 from conformance.records.lines import TEXT_LIMIT
-from conformance.records.record import Record, RecordWriter, read_record
+from conformance.records.record import read_record
 from conformance.records.result import TestResult
 from conformance.records.subject import Subject, environment
 from conformance.records.verdicts import Verdict
+from conformance.records.writer import RecordWriter
 from conformance.session.publishing import publishable, script
-from tests.conformance.test_record import FOOTER, HEADER
+from tests.conformance.test_record import FOOTER, HEADER, PLANNED
 
 
 def _nested(value: Any, depth: int) -> Any:
@@ -44,16 +46,18 @@ VALUES = st.recursive(
 )
 
 
-def _written(*results: TestResult, **header: Any) -> Record:
+def _written(*results: TestResult, **header: Any) -> tuple[Header, tuple[TestResult, ...]]:
+    """What is read of a record with these."""
     with tempfile.TemporaryDirectory() as folder:
         writer = RecordWriter(Path(folder, "run.jsonl"))
-        writer.header(dataclasses.replace(HEADER, **header))
+        writer.header(dataclasses.replace(HEADER, not_applicable=0, **header), PLANNED)
         for result in results:
             writer.started(result.test)
             writer.result(result)
         writer.footer(FOOTER)
         writer.close()
-        return read_record(writer.path)
+        record = read_record(writer.path)
+        return record.header, record.results
 
 
 @settings(max_examples=60, deadline=None)
@@ -82,7 +86,7 @@ def test_a_result_can_be_read_again(
         reproducer=text,
     )
     shown = publishable(result)
-    assert _written(shown).results == (shown,)
+    assert _written(shown)[1] == (shown,)
 
 
 def test_observations_have_an_end() -> None:
@@ -103,11 +107,11 @@ def test_a_script_is_whole_or_not_there() -> None:
 @given(name=TEXTS, value=TEXTS | VALUES)
 def test_a_header_can_be_read_again(name: str, value: Any) -> None:
     said = environment(SimpleNamespace(environment=lambda: {name: value}))
-    assert _written(environment=said).header.environment == said
+    assert _written(environment=said)[0].environment == said
 
 
 @pytest.mark.parametrize("spec", ["a\nb.py:X", "über.py:X", "x" * 5000 + ":X", "a\udc80.py:X", "\x1b[2J:X"])
 def test_what_could_not_be_asked_for_its_name_has_one_that_can_be_read(spec: str) -> None:
     subject = Subject.unknown(spec)
-    header = _written(implementation=subject.name, dialect=subject.dialect, revision=subject.revision).header
+    header, _ = _written(implementation=subject.name, dialect=subject.dialect, revision=subject.revision)
     assert header.implementation == subject.name
