@@ -1,8 +1,8 @@
 """Other people's plug-ins of pytest, in this process and with workers: the right result, or one line before the run.
 
-Those that are not installed are skipped; tests/conformance/test_other_plugins.py does what they do without them.  To try
-them, put them into a folder of their own, so that no other session loads them: ``pip install --target FOLDER --no-deps``
-and ``PYTHONPATH=FOLDER``.
+Those that are not installed are skipped; tests/conformance/test_other_plugins.py does what they do without them.
+To try them, put them into a folder of their own, so that no other session loads them:
+``pip install --target FOLDER --no-deps`` and ``PYTHONPATH=FOLDER``.
 """
 
 from __future__ import annotations
