@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
 from conformance.requirements.revisions import documented
-from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, is_name
 from conformance.tracebacks import last_line_in
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ GRAPH_METHODS = ("capture_begin", "capture_end", "replay")
 #: What suites cannot do without where the page of the class lists it; those of XPUGraph and of the accelerator's Graph
 #: list no reset.
 LISTED_METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType({"cuda": ("reset",), "xpu": (), "accelerator": ()})
-
-# The name becomes a part of pytest's node ids, which keep these characters as they are.
-_NAME = re.compile(r"(?![ ])[ -Z\\^-~]+(?<![ ])")
 
 
 @dataclass(frozen=True)
@@ -184,9 +181,10 @@ def check(spec: str, adapter: Adapter, *, trial: bool = True) -> None:
     for attribute in ("name", "dialect", "revision", "graph_class", "capabilities"):
         if not hasattr(adapter, attribute):
             raise ImplementationError(f"--impl={spec}: the adapter has no {attribute!r}")
-    if not isinstance(adapter.name, str) or not _NAME.fullmatch(adapter.name):
+    if not isinstance(adapter.name, str) or not is_name(adapter.name):
         raise ImplementationError(
-            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, not {adapter.name!r}"
+            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, at most 200 characters, "
+            f"not {one_line(repr(adapter.name)[:400], 80)}"
         )
     if adapter.dialect not in DIALECTS:
         raise ImplementationError(

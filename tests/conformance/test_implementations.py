@@ -284,8 +284,11 @@ WRONG = [
     ("users:needy", "a Needy cannot be constructed: TypeError"),
     ("users:deaf", "graph class Deaf has no replay"),
     ("users:no_class", "graph_class is 'Graph', which is no class"),
-    ("users:no_name", "the adapter's name must be printable ASCII without brackets, not ''"),
-    ("users:bracketed", "the adapter's name must be printable ASCII without brackets, not 'a[b]'"),
+    ("users:no_name", "the adapter's name must be printable ASCII without brackets, at most 200 characters, not ''"),
+    (
+        "users:bracketed",
+        "the adapter's name must be printable ASCII without brackets, at most 200 characters, not 'a[b]'",
+    ),
     ("users:odd_dialect", "the adapter's dialect is 'metal'; known: cuda, xpu, accelerator"),
     ("users:odd_revision", "the adapter's revision: 'newest' is not a revision"),
     ("users:odd_capability", "declares an unknown capability 'pool'; did you mean 'pools'?"),
@@ -345,8 +348,11 @@ def test_the_reference_adapter_imports_nothing_by_itself() -> None:
         (("--impl=fake.py:Fake,",), "--impl needs a name"),
         (("--impl=fake.py:Fake,fake.py:Fake",), "names 'fake' twice"),
         (("--impl=fake.py:Fake", "--revision=x"), "is not a revision"),
-        (("--impl=fake.py:Fake", "--record=fake.py/run.jsonl"), "the record fake.py/run.jsonl cannot be written"),
-        (("--impl=fake.py:Fake,fake.py:Second", "--record=fake.py"), "cannot be written"),
+        (
+            ("--impl=fake.py:Fake", "--no-isolate", "--record=fake.py/run.jsonl"),
+            "the record fake.py/run.jsonl cannot be written",
+        ),
+        (("--impl=fake.py:Fake,fake.py:Second", "--no-isolate", "--record=fake.py"), "cannot be written"),
         (
             ("--impl=fake.py:Fake", "--no-isolate", "--test=test_it.py::test_none"),
             "--test=test_it.py::test_none: no such test here",
