@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from conformance.adapter import Adapter, ModuleAdapter
-from conformance.errors import Unsupported, one_line
+from conformance.errors import Unsupported, is_out_of_memory, one_line
 from conformance.tracebacks import last_line_in, missing_method
 
 #: How alike two names must be to be taken for one and the same.
@@ -106,11 +106,6 @@ class _Calls:
         if text not in self._errors:
             self._errors.add(text)
             self._faults.append(_raised(self._adapter, member, error))
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the device, which others may use too, had no memory left."""
-    return type(error).__name__ == "OutOfMemoryError" or "out of memory" in str(error).lower()
 
 
 # -- misspelt ---------------------------------------------------------------------------------------------------------

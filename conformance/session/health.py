@@ -9,7 +9,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import Unsupported, one_line
+from conformance.errors import Unsupported, is_out_of_memory, one_line
+from conformance.session.device_memory import DeviceMemory
 from conformance.session.judging import recover
 from conformance.session.process_state import ProcessState
 
@@ -37,16 +38,19 @@ class Residue:
     Attributes:
         changes: in words.
         unfit: why the process cannot run another test, or ``None`` when all could be put right.
+        want: that the device had no memory to look with, as one line; ``None`` when it had.
     """
 
     changes: tuple[str, ...]
     unfit: str | None
+    want: str | None = None
 
 
 class Health:
     """Looks after one implementation in one process.
 
     Attributes:
+        memory: of the device.
         captures: whether a small graph could be captured and replayed before the first test, so that it must be
             possible after each; ``None`` while nobody has tried.  The suites judge a class that never can.
     """
@@ -55,6 +59,7 @@ class Health:
         self.adapter = adapter
         self._graphs: deque[weakref.ref[Any]] = deque(maxlen=_REMEMBERED_GRAPHS)
         self._remember_graphs()
+        self.memory = DeviceMemory(adapter)
         self.on_host = _is_on_host(adapter)
         # What waits for a garbage collection must not meet another test.  An implementation on the host cannot do
         # harm, and a collection after each test costs too much in the user's own process.  A worker has frozen all
@@ -64,6 +69,7 @@ class Health:
 
     def before(self) -> Baseline:
         """Note what a test begins with."""
+        self.memory.begin()
         # In the user's own process a class on the host has nowhere else to go on, and is left as its tests leave it.
         if self.captures is None and self.collects:
             self.try_capture()
@@ -75,6 +81,9 @@ class Health:
             self.captures = self._wrong_replay() is None
         except NotImplementedError:  # an adapter without streams or tensors
             self.captures = False
+        except Exception as error:  # for want of memory nobody knows, and the next test asks again
+            if not is_out_of_memory(error):
+                raise
 
     def after(self, baseline: Baseline) -> Residue | None:
         """Put right what can be, and say what was wrong; ``None`` when nothing was."""
@@ -82,17 +91,32 @@ class Health:
         unfit = next((change for change in changes if change.startswith("the thread")), None)
         if self.collects:
             gc.collect()
+        for last in (False, True):
+            try:
+                found, broken = self._look(baseline)
+                changes += found
+                return Residue(tuple(changes), unfit or broken) if changes else None
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                want = one_line(error)
+                if not last:
+                    self.memory.release()
+        return Residue(tuple(changes), unfit or want, want)
+
+    def _look(self, baseline: Baseline) -> tuple[list[str], str | None]:
+        """What is wrong with the device and the class now, and why they stay so; wants of memory are passed on."""
+        changes, unfit = [], None
         trouble = self._trouble(baseline)
         if trouble is not None:
             changes.append(trouble)
             self._abort_captures()
             # What is wrong a second time stays wrong.
-            second_trouble = self._trouble(baseline)
-            unfit = unfit or second_trouble
+            unfit = self._trouble(baseline)
         if unfit is None and self.captures:
             unfit = self._dead_captures()
             changes += [] if unfit is None else [unfit]
-        return Residue(tuple(changes), unfit) if changes else None
+        return changes, unfit
 
     def _trouble(self, baseline: Baseline) -> str | None:
         return recover(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(baseline)
@@ -106,6 +130,8 @@ class Health:
         except NotImplementedError:  # an adapter without tensors
             return None
         except Exception as error:
+            if is_out_of_memory(error):
+                raise
             return f"a small computation raised {one_line(error)}"
         if values == [4.0] * 7:
             return None
@@ -137,6 +163,8 @@ class Health:
             except Unsupported:  # the device has no stream left for it
                 return None
             except Exception as error:
+                if is_out_of_memory(error):
+                    raise
                 return f"capturing and replaying a small graph raised {one_line(error)}"
         if values == [4.0] * 7:
             return recover(self.adapter)  # which takes the stream back, too
