@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from conformance.adapter import Adapter
+from conformance.adapters.implementations import is_software
 from conformance.errors import RequirementError, UsageError, one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
@@ -93,6 +94,10 @@ class Executor:
         self.cases = cases
         self._health = {name: Health(adapter) for name, adapter in adapters.items()}
         self._deselecting = False
+        #: Whether all tests share this process, so that what a class has made of it matters to each.
+        self.alone = False
+        #: By implementation, the test after which no other could come to anything here, and why.
+        self._unusable: dict[str, tuple[str, str]] = {}
 
     def collect_garbage(self) -> None:
         """Collect garbage after each test from now on."""
@@ -177,13 +182,34 @@ class Executor:
             gc.unfreeze()
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Leave a test out that could only be blamed for an earlier one."""
+        case = self.cases.get(item.nodeid)
+        return True if case is not None and case.implementation in self._unusable else None
+
+    def _watches(self, case: Case) -> bool:
+        """Whether its implementation, in the one process, is one that may make it unusable."""
+        return self.alone and not is_software(self.specs[case.implementation], self.options.device)
+
+    @pytest.hookimpl(tryfirst=True)  # the last line is the claim
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what was left out."""
+        for name, (test, why) in self._unusable.items():
+            terminalreporter.write_line(
+                f"{name}: no test ran after {test}, which left this process unusable ({why}); "
+                "with --isolate, the others get a new one"
+            )
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Leave a test out whose capability is declared absent."""
         case = self.cases.get(item.nodeid)
         if case is None:
             return
         result = TestResult(case.test, case.ids, Verdict.PASS, command=self._command(case))
-        progress = item.stash[_PROGRESS] = _Progress(result, self._health[case.implementation].before())
+        progress = item.stash[_PROGRESS] = _Progress(
+            result, self._health[case.implementation].before(probe=self._watches(case))
+        )
         absent = case.absent_capability(self.adapters[case.implementation])
         if absent is not None:
             progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
@@ -288,6 +314,8 @@ class Executor:
         if residue is not None:
             progress.unfit = residue.unfit
             progress.result = with_residue(progress.result, residue.changes)
+            if residue.unusable is not None and self._watches(case):
+                self._unusable[case.implementation] = case.test, residue.unusable
         want = health.memory.wanted or (None if residue is None else residue.want)
         if want is not None:
             self._settle_want(progress, health.memory, want)

@@ -39,11 +39,13 @@ class Residue:
     Attributes:
         changes: in words.
         unfit: why the process cannot run another test, or ``None`` when all could be put right.
+        unusable: why no test could come to anything in the process, or ``None``.
         want: that the device had no memory to look with, as one line; ``None`` when it had.
     """
 
     changes: tuple[str, ...]
     unfit: str | None
+    unusable: str | None = None
     want: str | None = None
 
 
@@ -68,11 +70,10 @@ class Health:
         self.collects = not self.on_host
         self.captures: bool | None = None
 
-    def before(self) -> Baseline:
-        """Note what a test begins with."""
+    def before(self, *, probe: bool = False) -> Baseline:
+        """Note what a test begins with; with `probe`, try a class on the host, too."""
         self.memory.begin()
-        # In the user's own process a class on the host has nowhere else to go on, and is left as its tests leave it.
-        if self.captures is None and self.collects:
+        if self.captures is None and (self.collects or probe):
             self.try_capture()
         return Baseline(ProcessState.now(), self._allocated())
 
@@ -94,33 +95,34 @@ class Health:
             gc.collect()
         for last in (False, True):
             try:
-                found, broken = self._look(baseline)
-                changes += found
-                return Residue(tuple(changes), unfit or broken) if changes else None
+                found, unusable = self._look()
+                leak = None if unusable else self._leak(baseline)
+                changes += [*found, *([] if leak is None else [leak])]
+                return Residue(tuple(changes), unfit or unusable or leak, unusable) if changes else None
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
                 want = one_line(error)
                 if not last:
                     self.memory.release()
-        return Residue(tuple(changes), unfit or want, want)
+        return Residue(tuple(changes), unfit or want, want=want)
 
-    def _look(self, baseline: Baseline) -> tuple[list[str], str | None]:
+    def _look(self) -> tuple[list[str], str | None]:
         """What is wrong with the device and the class now, and why they stay so; wants of memory are passed on."""
         changes, unfit = [], None
-        trouble = self._trouble(baseline)
+        trouble = self._trouble()
         if trouble is not None:
             changes.append(trouble)
             self._abort_captures()
             # What is wrong a second time stays wrong.
-            unfit = self._trouble(baseline)
+            unfit = self._trouble()
         if unfit is None and self.captures:
             unfit = self._dead_captures()
             changes += [] if unfit is None else [unfit]
         return changes, unfit
 
-    def _trouble(self, baseline: Baseline) -> str | None:
-        return recover(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(baseline)
+    def _trouble(self) -> str | None:
+        return recover(self.adapter) or self._wrong_result() or self._pending_error()
 
     def _wrong_result(self) -> str | None:
         """A computation small enough to be free, checked."""
