@@ -31,15 +31,19 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
             before anything is written, so a refusal leaves an earlier report as it was.
 
     >>> import tempfile
-    >>> from conformance.records.record import Header
+    >>> from conformance.records.header import Header
+    >>> from conformance.records.record import read_record
+    >>> from conformance.records.writer import RecordWriter
     >>> header = Header(
     ...     implementation="vendor", dialect="cuda", revision="2.14", capabilities={}, environment={}, options={},
-    ...     planned={}, not_applicable=(), narrowed=False, requirements=(), kit_version="0.1.0", suite_digest="",
+    ...     planned=0, not_applicable=0, narrowed=False, requirements=(), kit_version="0.1.0", suite_digest="",
     ...     started_at="2026-01-01T12:00:00+00:00",
     ... )
-    >>> record = Record(Path("vendor.jsonl"), header, results=(), started=(), footer=None, truncated=False)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pages = write([record], Path(folder))
+    ...     writer = RecordWriter(Path(folder, "vendor.jsonl"))
+    ...     writer.header(header, {})
+    ...     writer.close()
+    ...     pages = write([read_record(writer.path)], Path(folder))
     ...     text = pages[1].read_text(encoding="utf-8")
     >>> [page.name for page in pages]
     ['report.html', 'report.md']

@@ -10,7 +10,7 @@ from conformance.cli.commands import add_command
 from conformance.errors import UsageError
 from conformance.records.merge import merge
 from conformance.text import visible_line
-from conformance.waivers.checking import problems_of_record
+from conformance.waivers.checking import RecordedWaivers
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 def _merge(options: argparse.Namespace) -> int:
     if options.output.exists() and not options.force:
         raise UsageError(f"--output={options.output} exists: --force replaces it")
-    record = merge(options.records, options.output, problems_of_record)
+    record = merge(options.records, options.output, RecordedWaivers)
     assert record.footer is not None
     print(f"record:  {visible_line(record.path)}")
     print(f"verdict: {visible_line(record.claim.line)}")

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from conformance.errors import ExitStatus, RecordError, UsageError, WriteError, one_line
 from conformance.records.assessment import as_json
-from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
+from conformance.records.chain import Chain
+from conformance.records.footer import Footer
+from conformance.records.header import Header
+from conformance.records.lines import lines_of, opened
+from conformance.records.outcomes import Outcomes
+from conformance.records.record import Record, Watcher, read_record
+from conformance.records.result import TestResult
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
+from conformance.records.stream import Planned, RecordStream
+from conformance.records.writer import RecordWriter
+
+#: So many tests that are missing or of another shard are named, for each record.
+_NAMED = 20
 
 
-def merge(
-    paths: Sequence[Path], output: Path, waiver_problems: Callable[[Record], Sequence[str]] = lambda _: ()
-) -> Record:
+class Waivers(Watcher, Protocol):
+    """What waivers are checked against: sees the tests and the results of all shards."""
+
+    def problems(self) -> Sequence[str]:
+        """Why waivers fail the run, which a shard by itself cannot know."""
+
+
+def merge(paths: Sequence[Path], output: Path, waivers: Callable[[Header], Waivers] | None = None) -> Record:
     """Join the records at `paths` into one at `output`.
+
+    Each is read twice: once to be checked, so that nothing is written of what is refused, and once to be copied.
 
     Args:
         paths: of the records.
         output: where the one goes.
-        waiver_problems: says why waivers fail a run, which a shard by itself cannot know.
+        waivers: makes what checks the waivers of a run from its header.
 
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
@@ -33,28 +54,81 @@ def merge(
         raise UsageError("merge needs the records of all shards")
     if output.resolve() in {path.resolve() for path in paths}:
         raise UsageError(f"--output={output} is one of the records to merge")
-    records = [read_record(path) for path in paths]
-    reasons = why_not(records)
+    strays: list[_Strays] = []
+    check: list[Waivers] = []
+
+    def watch(path: Path, header: Header) -> Watcher:
+        if waivers is not None and not check:
+            try:
+                check.append(waivers(_without_shard(header)))
+            except RecordError as error:
+                raise RecordError(f"{path}: {error}") from None
+        strays.append(_Strays(header))
+        return _Both((strays[-1], *check))
+
+    records = [read_record(path, partial(watch, path)) for path in paths]
+    reasons = why_not(records, strays)
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
-    return _write(sorted(records, key=lambda record: _shard(record).index), output, waiver_problems)
+    problems = tuple(problem for each in check for problem in each.problems())
+    return _write(sorted(records, key=lambda record: _shard(record).index), output, problems)
 
 
-def why_not(records: Sequence[Record]) -> list[str]:
+class _Both:
+    """Watchers as one."""
+
+    def __init__(self, watchers: Sequence[Watcher]) -> None:
+        self._watchers = watchers
+
+    def planned(self, test: str, ids: tuple[str, ...]) -> None:
+        for each in self._watchers:
+            each.planned(test, ids)
+
+    def result(self, result: TestResult, size: int) -> None:
+        for each in self._watchers:
+            each.result(result, size)
+
+
+class _Strays:
+    """Watches one record for tests of other shards.
+
+    Attributes:
+        reasons: of the first such tests, why they are.
+        more: how many others there are.
+    """
+
+    def __init__(self, header: Header) -> None:
+        self._shard = _shard_of(header)
+        self.reasons: list[str] = []
+        self.more = 0
+
+    def planned(self, test: str, ids: tuple[str, ...]) -> None:  # noqa: ARG002 - what it decides is of no interest
+        if self._shard is None or self._shard.holds(test):
+            return
+        if len(self.reasons) < _NAMED:
+            self.reasons.append(f"{test} belongs to shard {home_of(test, self._shard.count)}/{self._shard.count}")
+        else:
+            self.more += 1
+
+    def result(self, result: TestResult, size: int) -> None:
+        """Results are compared with the plan elsewhere."""
+
+
+def why_not(records: Sequence[Record], strays: Sequence[_Strays]) -> list[str]:
     """Why `records` are not the shards of one run, each reason naming its record; empty when they are."""
-    reasons = [reason for record in records for reason in _defects(record)]
+    reasons = [reason for record, stray in zip(records, strays, strict=True) for reason in _defects(record, stray)]
     if reasons:
         return reasons
     first = records[0]
     for record in records[1:]:
-        reasons += [
-            f"{record.path}: {difference} (against {first.path})"
-            for difference in differences(first.header, record.header, apart_from={"shard"})
-        ]
+        found = differences(first.header, record.header, apart_from={"shard"})
+        if not first.plan.leaves_out_as(record.plan):
+            found.append("other tests left out as not applicable")
+        reasons += [f"{record.path}: {difference} (against {first.path})" for difference in found]
     return reasons or _holes(records)
 
 
-def _defects(record: Record) -> list[str]:
+def _defects(record: Record, strays: _Strays) -> list[str]:
     """What is wrong with one record, by itself."""
     if "shard" not in record.header.options:
         return [f"{record.path}: it is not of a shard"]
@@ -62,17 +136,22 @@ def _defects(record: Record) -> list[str]:
         return [f"{record.path}: it has no footer: the run was cut short; go on with --resume={record.path}"]
     if record.footer.stopped is not None:
         return [f"{record.path}: the run was stopped: {record.footer.stopped}"]
-    shard = _shard(record)
-    result_tests = {result.test for result in record.results}
-    defects = [f"{record.path}: no result for {test}" for test in sorted(set(record.header.planned) - result_tests)]
-    unplanned = sorted(result_tests - set(record.header.planned))
-    defects += [f"{record.path}: a result for {test}, which was not planned" for test in unplanned]
-    defects += [
-        f"{record.path}: {test} belongs to shard {home_of(test, shard.count)}/{shard.count}"
-        for test in record.header.planned
-        if not shard.holds(test)
-    ]
-    return defects + [f"{record.path}: {defect}" for defect in record.defects]
+    _shard(record)
+    defects = [f"no result for {test}" for test in _without_result(record)]
+    defects += strays.reasons
+    if strays.more:
+        defects.append(f"and {strays.more:,} more that belong to others")
+    return [f"{record.path}: {defect}" for defect in (*defects, *record.defects)]
+
+
+def _without_result(record: Record) -> list[str]:
+    """The first planned tests without a result, and how many there are beside them."""
+    missing = record.plan.planned - record.plan.ended
+    if not missing:
+        return []
+    planned = (entry.test for entry in RecordStream(record.path) if isinstance(entry, Planned))
+    names = list(islice((test for test in planned if not record.plan.has_ended(test)), _NAMED))
+    return [*names, f"{missing - len(names):,} more"] if missing > len(names) else names
 
 
 def _holes(records: Sequence[Record]) -> list[str]:
@@ -95,40 +174,64 @@ def _holes(records: Sequence[Record]) -> list[str]:
 
 
 def _shard(record: Record) -> Shard:
-    try:
-        return Shard.parse(str(record.header.options["shard"]))
-    except UsageError as error:
-        raise RecordError(f"{record.path}: {error}") from None
+    shard = _shard_of(record.header)
+    if shard is None:
+        raise RecordError(f"{record.path}: --shard={record.header.options['shard']}: it is of none")
+    return shard
 
 
-def _write(records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]) -> Record:
-    header = _header(records)
-    merged = _merged(header, records, output, waiver_problems)
+def _shard_of(header: Header) -> Shard | None:
+    """The shard that a record is of, which its reader has checked."""
+    text = header.options.get("shard")
+    return None if text is None else Shard.parse(str(text))
+
+
+def _write(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
+    merged = _merged(records, output, problems)
     assert merged.footer is not None
     # Written beside and moved there when it is whole, so that nobody reads a part of it or loses an earlier one.
     part = output.with_name(f"{output.name}.part")
     writer = RecordWriter(part)
     try:
-        writer.header(header)
-        for record in records:
-            for result in record.results:
-                writer.started(result.test)
-                writer.result(result)
+        writer.header(merged.header, {})
+        _copy(records, writer, ("plan",))
+        _copy(records, writer, ("started", "result", "reproducer"))
         writer.footer(merged.footer)
         part.replace(output)
     except (OSError, WriteError) as error:
         part.unlink(missing_ok=True)
         raise WriteError(f"{output} cannot be written: {one_line(str(error))}") from None
+    except RecordError:
+        part.unlink(missing_ok=True)
+        raise
     finally:
         writer.close()
     return merged
 
 
-def _merged(
-    header: Header, records: Sequence[Record], output: Path, waiver_problems: Callable[[Record], Sequence[str]]
-) -> Record:
-    results = tuple(result for record in records for result in record.results)
-    # Each shard was seen to be whole, so the run is; its counts and its verdict come from judging it.
+def _copy(records: Sequence[Record], writer: RecordWriter, kinds: Collection[str]) -> None:
+    """Copy the lines of these kinds, as they stand there.
+
+    Raises:
+        RecordError: a record is no longer the one that was read.
+    """
+    for number, record in enumerate(records):
+        chain = Chain()
+        with opened(record.path, "record") as stream:
+            for line in lines_of(record.path, stream):
+                chain.follow(line.number, line.text)
+                kind = str(line.values.get("kind"))
+                # Each shard names all the tests that are left out.
+                if kind in kinds and not (number and "not_applicable" in line.values):
+                    writer.copy(line.text)
+        if (chain.digest, chain.broken) != (record.chain.digest, None):
+            raise RecordError(f"{record.path} was changed while it was read")
+
+
+def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
+    """The record of the run that `records` are the parts of; each was seen to be whole, so the run is."""
+    first = records[0]
+    contradictions = first.contradictions.joined([record.contradictions for record in records[1:]])
     footer = Footer(
         counts={},
         verdict="",
@@ -138,9 +241,16 @@ def _merged(
         musts={},
         advice={},
     )
-    run = Record(output, header, results, tuple(result.test for result in results), footer, truncated=False)
+    run = replace(
+        first,
+        path=output,
+        header=_header(records),
+        footer=footer,
+        outcomes=Outcomes.joined(record.outcomes for record in records),
+        contradictions=contradictions,
+    )
+    # Its counts and its verdict come from judging it.
     assessment = run.as_told
-    problems = tuple(waiver_problems(run))
     status = assessment.exit_status
     return replace(
         run,
@@ -157,10 +267,12 @@ def _merged(
 
 
 def _header(records: Sequence[Record]) -> Header:
-    first = records[0].header
     return replace(
-        first,
-        options={name: value for name, value in first.options.items() if name != "shard"},
-        planned={test: ids for record in records for test, ids in record.header.planned.items()},
+        _without_shard(records[0].header),
+        planned=sum(record.header.planned for record in records),
         started_at=min(record.header.started_at for record in records),
     )
+
+
+def _without_shard(header: Header) -> Header:
+    return replace(header, options={name: value for name, value in header.options.items() if name != "shard"})

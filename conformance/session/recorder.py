@@ -22,8 +22,7 @@ from conformance.session.options import record_paths
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
 from conformance.text import published, visible
-from conformance.waivers.checking import RunFacts, scored_ids
-from conformance.waivers.waiver import facts
+from conformance.waivers.checking import RunFacts
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
@@ -253,10 +252,11 @@ class Recorder:
     def _run_facts(self) -> list[RunFacts]:
         """What waivers are checked against."""
         return [
-            RunFacts(
-                facts(run.subject.name, run.subject.revision, run.subject.environment),
-                scored_ids(run.planned, self.registry.requirements.values()),
+            self.waivers.facts_of(
+                run.subject,
+                run.planned,
                 {test: result.verdict for test, result in run.results.items()},
+                self.registry.requirements.values(),
                 narrowed=self._narrowed,
             )
             for run in self.runs.values()

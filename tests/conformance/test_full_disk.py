@@ -15,9 +15,10 @@ import pytest
 from conformance import checks  # noqa: F401 - before pytester takes stock of modules
 from conformance.cli import main
 from conformance.errors import ExitStatus, WriteError
-from conformance.records.record import RecordWriter, read_record
+from conformance.records.record import read_record
+from conformance.records.writer import RecordWriter
 from tests.conformance.conftest import Kit
-from tests.conformance.test_record import FIRST, FOOTER, HEADER, SECOND
+from tests.conformance.test_record import FIRST, FOOTER, HEADER, LEFT_OUT, PLANNED, SECOND
 
 pytest_plugins = ["pytester"]
 
@@ -43,7 +44,7 @@ def _write(path: Path, *, shard: str | None = None) -> Path:
     writer = RecordWriter(path)
     header = HEADER if shard is None else HEADER.__class__(**{**vars(HEADER), "options": {"shard": shard}})
     with contextlib.closing(writer):
-        writer.header(header)
+        writer.header(header, PLANNED, LEFT_OUT)
         for result in (FIRST, SECOND):
             writer.started(result.test)
             writer.result(result)
@@ -66,7 +67,7 @@ def test_what_was_written_stays_readable(tmp_path: Path) -> None:
 
 def test_a_line_that_was_not_written_is_followed_by_none(tmp_path: Path) -> None:
     writer = RecordWriter(tmp_path / "run.jsonl")
-    writer.header(HEADER)
+    writer.header(HEADER, PLANNED, LEFT_OUT)
     with room(writer.path.stat().st_size), pytest.raises(WriteError):
         writer.result(FIRST)
     writer.started("t2")

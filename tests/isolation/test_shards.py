@@ -74,7 +74,7 @@ def test_shards_make_the_run_that_they_are_parts_of(toy_folder: Path, tmp_path: 
     assert {result.test: result.verdict for result in merged.results} == {
         result.test: result.verdict for result in whole.record.results
     }
-    assert set(merged.header.planned) == set(whole.record.header.planned)
+    assert set(merged.planned) == set(whole.record.planned)
     assert merged.assessment == whole.record.assessment
     assert merged.complete
 
@@ -89,10 +89,11 @@ def test_merge_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
 def _other(path: Path, **changed: Any) -> None:
     """Write the record at `path` again, with another header."""
     record = read_record(path)
+    planned, results = record.planned, record.results
     run = Run(SUBJECT, REGISTRY, path)
     assert run.writer is not None
-    run.writer.header(replace(record.header, **changed))
-    for result in record.results:
+    run.writer.header(replace(record.header, **changed), planned)
+    for result in results:
         run.writer.result(result)
     assert record.footer is not None
     run.writer.footer(record.footer)
@@ -112,8 +113,8 @@ def _without_a_result(paths: list[Path]) -> None:
 
 def _planned_twice(paths: list[Path]) -> None:
     one, two = read_record(paths[0]), read_record(paths[1])
-    test = next(iter(one.header.planned))
-    _write(paths[1], "2/3", [*two.header.planned, test])
+    test = next(iter(one.planned))
+    _write(paths[1], "2/3", [*two.planned, test])
 
 
 REFUSALS: dict[str, tuple[Callable[[list[Path]], Any], str]] = {
