@@ -83,7 +83,7 @@ def test_a_record_round_trips(tmp_path: Path) -> None:
 )
 def test_an_option_that_there_is_none_of_is_refused(tmp_path: Path, name: str, value: object) -> None:
     writer = RecordWriter(tmp_path / "run.jsonl")
-    writer.header(replace(HEADER, options={name: value}))
+    writer.header(replace(HEADER, options={name: value}), {})
     writer.close()
     with pytest.raises(RecordError, match=f"option {name} is "):
         read_record(tmp_path / "run.jsonl")

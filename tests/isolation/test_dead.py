@@ -45,7 +45,7 @@ def test_in_one_process_nothing_is_blamed_on_the_others(tmp_path: Path) -> None:
     status, output = run(tmp_path / "run.jsonl", "--no-isolate")
     record = read_record(tmp_path / "run.jsonl")
     (failed,) = (result for result in record.results if result.verdict is not Verdict.PASS)
-    assert failed is record.results[-1]
+    assert failed == record.results[-1]
     assert failed.message.startswith(
         "left behind: capturing and replaying a small graph raised RuntimeError: the driver"
     )
