@@ -134,7 +134,7 @@ def fuzz(record: Path, seconds: float, first_seed: int) -> int:
             try:
                 read_record(path)
                 commands = [
-                    ["report", str(path), "--output", str(outputs[1])],
+                    ["report", str(path), "--output", str(outputs[1]), "--force"],
                     ["merge", str(path), "--output", str(outputs[0])],
                     ["requirements", "--coverage", str(path)],
                     ["waivers", str(path)],

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.errors import RecordError
+from conformance.files import moved_into_place
 from conformance.records.record import Record
 from conformance.selfcheck.reading import read_table
 from reports.html import to_html
 from reports.markdown import to_markdown
 from reports.model import build
 
-__all__ = ["write"]
+__all__ = ["PAGES", "write"]
+
+#: The names of the pages; the one to begin with is first.
+PAGES = ("report.html", "report.md")
 
 
 def write(records: Sequence[Record], output: Path, self_check: Path | None = None) -> list[Path]:
@@ -27,8 +31,9 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
         The files written.
 
     Raises:
-        RecordError: there is no record, the table cannot be read, or `output` cannot be written.  The table is read
-            before anything is written, so a refusal leaves an earlier report as it was.
+        RecordError: there is no record, or the table cannot be read.
+        UsageError: `output` is none that can be written.
+        WriteError: the disk is full.  Whatever is raised, an earlier report is as it was.
 
     >>> import tempfile
     >>> from conformance.records.header import Header
@@ -53,11 +58,9 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
     if not records:
         raise RecordError("a report needs at least one record")
     report = build(records, None if self_check is None else read_table(self_check))
-    pages = {output / "report.html": to_html(report), output / "report.md": to_markdown(report)}
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        for path, text in pages.items():
-            path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise RecordError(f"the report cannot be written to {output}: {error.strerror or error}") from None
-    return list(pages)
+    texts = [to_html(report), to_markdown(report)]
+    pages = [output / name for name in PAGES]
+    with moved_into_place(*pages) as parts:
+        for part, text in zip(parts, texts, strict=True):
+            part.write_text(text, encoding="utf-8", newline="\n")
+    return pages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -10,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from conformance.errors import ExitStatus, RecordError, UsageError, WriteError, one_line
+from conformance.errors import ExitStatus, RecordError, UsageError, WriteError
+from conformance.files import moved_into_place
 from conformance.records.assessment import as_json
 from conformance.records.chain import Chain
 from conformance.records.footer import Footer
@@ -22,6 +24,7 @@ from conformance.records.result import TestResult
 from conformance.records.resume import differences
 from conformance.records.shards import Shard, home_of
 from conformance.records.stream import Planned, RecordStream
+from conformance.records.tested import PASSING
 from conformance.records.writer import RecordWriter
 
 #: So many tests that are missing or of another shard are named, for each record.
@@ -35,15 +38,23 @@ class Waivers(Watcher, Protocol):
         """Why waivers fail the run, which a shard by itself cannot know."""
 
 
-def merge(paths: Sequence[Path], output: Path, waivers: Callable[[Header], Waivers] | None = None) -> Record:
+def merge(
+    paths: Sequence[Path],
+    output: Path,
+    waivers: Callable[[Header], Waivers] | None = None,
+    refused: list[str] | None = None,
+) -> Record:
     """Join the records at `paths` into one at `output`.
 
     Each is read twice: once to be checked, so that nothing is written of what is refused, and once to be copied.
+    A record that lacks a shard, because that was left out, has no footer: it is incomplete and makes no claim.
 
     Args:
         paths: of the records.
         output: where the one goes.
         waivers: makes what checks the waivers of a run from its header.
+        refused: takes the reason for each record that is left out because it cannot be one of them; without it, such
+            a record ends the merge.
 
     Raises:
         RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
@@ -54,6 +65,8 @@ def merge(paths: Sequence[Path], output: Path, waivers: Callable[[Header], Waive
         raise UsageError("merge needs the records of all shards")
     if output.resolve() in {path.resolve() for path in paths}:
         raise UsageError(f"--output={output} is one of the records to merge")
+    if refused is not None:
+        paths = _accepted(paths, refused)
     strays: list[_Strays] = []
     check: list[Waivers] = []
 
@@ -67,11 +80,35 @@ def merge(paths: Sequence[Path], output: Path, waivers: Callable[[Header], Waive
         return _Both((strays[-1], *check))
 
     records = [read_record(path, partial(watch, path)) for path in paths]
-    reasons = why_not(records, strays)
+    reasons = why_not(records, strays, lacking=bool(refused))
     if reasons:
         raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
     problems = tuple(problem for each in check for problem in each.problems())
     return _write(sorted(records, key=lambda record: _shard(record).index), output, problems)
+
+
+def _accepted(paths: Sequence[Path], refused: list[str]) -> list[Path]:
+    """Those of `paths` at which there is a shard that can be merged; `refused` takes the reasons for the others."""
+    accepted = []
+    for path in paths:
+        strays: list[_Strays] = []
+
+        def watch(header: Header, strays: list[_Strays] = strays) -> Watcher:
+            strays.append(_Strays(header))
+            return strays[-1]
+
+        try:
+            defects = _defects(read_record(path, watch), strays[-1])
+        except RecordError as error:
+            defects = [str(error)]
+        if defects:
+            more = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
+            refused.append(f"{defects[0]}{more}")
+        else:
+            accepted.append(path)
+    if not accepted:
+        raise RecordError("there is nothing to merge: each record was refused")
+    return accepted
 
 
 class _Both:
@@ -114,8 +151,14 @@ class _Strays:
         """Results are compared with the plan elsewhere."""
 
 
-def why_not(records: Sequence[Record], strays: Sequence[_Strays]) -> list[str]:
-    """Why `records` are not the shards of one run, each reason naming its record; empty when they are."""
+def why_not(records: Sequence[Record], strays: Sequence[_Strays], *, lacking: bool = False) -> list[str]:
+    """Why `records` are not the shards of one run, each reason naming its record; empty when they are.
+
+    Args:
+        records: to be merged.
+        strays: what was seen of other shards in each.
+        lacking: whether shards may be missing.
+    """
     reasons = [reason for record, stray in zip(records, strays, strict=True) for reason in _defects(record, stray)]
     if reasons:
         return reasons
@@ -125,7 +168,7 @@ def why_not(records: Sequence[Record], strays: Sequence[_Strays]) -> list[str]:
         if not first.plan.leaves_out_as(record.plan):
             found.append("other tests left out as not applicable")
         reasons += [f"{record.path}: {difference} (against {first.path})" for difference in found]
-    return reasons or _holes(records)
+    return reasons or _copies(records) or ([] if lacking else _missing(records))
 
 
 def _defects(record: Record, strays: _Strays) -> list[str]:
@@ -154,8 +197,8 @@ def _without_result(record: Record) -> list[str]:
     return [*names, f"{missing - len(names):,} more"] if missing > len(names) else names
 
 
-def _holes(records: Sequence[Record]) -> list[str]:
-    """Shards and tests that are there twice, and shards that are not there."""
+def _copies(records: Sequence[Record]) -> list[str]:
+    """Shards that are there twice, or are of several divisions."""
     shards = [_shard(record) for record in records]
     count = shards[0].count
     reasons = [
@@ -170,7 +213,14 @@ def _holes(records: Sequence[Record]) -> list[str]:
         if copies > 1:
             paths = [str(record.path) for record, shard in zip(records, shards, strict=True) if shard.index == index]
             reasons.append(f"shard {index}/{count} is there {copies} times: {', '.join(paths)}")
-    return reasons + [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in counts]
+    return reasons
+
+
+def _missing(records: Sequence[Record]) -> list[str]:
+    """Shards that are not there."""
+    shards = [_shard(record) for record in records]
+    there, count = {shard.index for shard in shards}, shards[0].count
+    return [f"shard {index}/{count} is missing" for index in range(1, count + 1) if index not in there]
 
 
 def _shard(record: Record) -> Shard:
@@ -188,24 +238,15 @@ def _shard_of(header: Header) -> Shard | None:
 
 def _write(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
     merged = _merged(records, output, problems)
-    assert merged.footer is not None
-    # Written beside and moved there when it is whole, so that nobody reads a part of it or loses an earlier one.
-    part = output.with_name(f"{output.name}.part")
-    writer = RecordWriter(part)
-    try:
-        writer.header(merged.header, {})
-        _copy(records, writer, ("plan",))
-        _copy(records, writer, ("started", "result", "reproducer"))
-        writer.footer(merged.footer)
-        part.replace(output)
-    except (OSError, WriteError) as error:
-        part.unlink(missing_ok=True)
-        raise WriteError(f"{output} cannot be written: {one_line(str(error))}") from None
-    except RecordError:
-        part.unlink(missing_ok=True)
-        raise
-    finally:
-        writer.close()
+    with moved_into_place(output) as [part], contextlib.closing(RecordWriter(part)) as writer:
+        try:
+            writer.header(merged.header, {})
+            _copy(records, writer, ("plan",))
+            _copy(records, writer, ("started", "result", "reproducer"))
+            if merged.footer is not None:
+                writer.footer(merged.footer)
+        except WriteError as error:
+            raise error.__cause__ or error from None  # the disk's own words: nobody is to look for the part
     return merged
 
 
@@ -229,7 +270,7 @@ def _copy(records: Sequence[Record], writer: RecordWriter, kinds: Collection[str
 
 
 def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
-    """The record of the run that `records` are the parts of; each was seen to be whole, so the run is."""
+    """The record of the run that `records` are the parts of; each of them was seen to be whole."""
     first = records[0]
     contradictions = first.contradictions.joined([record.contradictions for record in records[1:]])
     footer = Footer(
@@ -249,6 +290,8 @@ def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) 
         outcomes=Outcomes.joined(record.outcomes for record in records),
         contradictions=contradictions,
     )
+    if _missing(records):
+        return replace(run, footer=None, last_started=records[-1].last_started)
     # Its counts and its verdict come from judging it.
     assessment = run.as_told
     status = assessment.exit_status
@@ -267,8 +310,16 @@ def _merged(records: Sequence[Record], output: Path, problems: tuple[str, ...]) 
 
 
 def _header(records: Sequence[Record]) -> Header:
+    first = _without_shard(records[0].header)
+    passing = {
+        name: value
+        for record in records
+        for name, value in record.header.environment.items()
+        if name in PASSING  # what holds of a part of the run is said of the whole
+    }
     return replace(
-        _without_shard(records[0].header),
+        first,
+        environment={**first.environment, **passing},
         planned=sum(record.header.planned for record in records),
         started_at=min(record.header.started_at for record in records),
     )

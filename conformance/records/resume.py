@@ -12,6 +12,7 @@ from conformance.records.header import Header
 from conformance.records.plan import Plan
 from conformance.records.result import TestResult
 from conformance.records.stream import Ended, Planned, RecordStream
+from conformance.records.tested import PASSING
 
 #: What must be equal in two headers for their results to belong together, and what a person calls it.
 _IDENTITY = {
@@ -37,7 +38,10 @@ def differences(first: Header, second: Header, *, apart_from: Collection[str] = 
         if getattr(first, name) != getattr(second, name)
     ]
     reasons += _differing("capability", first.capabilities, second.capabilities)
-    reasons += _differing("environment", first.environment, second.environment)
+    environments = [
+        {name: value for name, value in header.environment.items() if name not in PASSING} for header in (first, second)
+    ]
+    reasons += _differing("environment", *environments)
     options = [
         {name: value for name, value in header.options.items() if name not in apart_from} for header in (first, second)
     ]

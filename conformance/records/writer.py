@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from conformance.errors import RecordError, WriteError
+from conformance.errors import WriteError
+from conformance.files import cannot_be_written
 from conformance.records.chain import chained, unchained
 from conformance.records.footer import Footer
 from conformance.records.header import Header
@@ -26,7 +27,8 @@ class RecordWriter:
     """Appends to one record, each line on disk before the next.
 
     Raises:
-        RecordError: `path` cannot be written.
+        UsageError: `path` is none that can be written.
+        WriteError: the disk is full.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +40,7 @@ class RecordWriter:
             # Appending, because an earlier record is replaced only once this run is sure to begin.
             self._file: io.FileIO = path.open("ab", buffering=0)
         except OSError as error:
-            raise RecordError(f"the record {path} cannot be written: {error.strerror or error}") from None
+            raise cannot_be_written(f"the record {path}", error) from None
 
     def header(
         self, header: Header, planned: Mapping[str, tuple[str, ...]], not_applicable: Collection[str] = ()
@@ -99,7 +101,7 @@ class RecordWriter:
             self._file.truncate(size)
             raise WriteError(
                 f"the record {self.path} cannot be written on: {error.strerror or error}; what is there can be read"
-            ) from None
+            ) from error
         self._digest = digest
 
 

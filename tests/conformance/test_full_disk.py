@@ -40,6 +40,11 @@ def room(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def sizes(whole: int) -> list[int]:
+    """Twenty, from nothing to nearly a file of `whole` bytes."""
+    return [whole * number // 20 for number in range(20)]
+
+
 def _write(path: Path, *, shard: str | None = None) -> Path:
     writer = RecordWriter(path)
     header = HEADER if shard is None else HEADER.__class__(**{**vars(HEADER), "options": {"shard": shard}})
@@ -112,15 +117,28 @@ def test_a_run_ends_with_one_line(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_merge_leaves_an_earlier_file_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, output = _write(tmp_path / "one.jsonl", shard="1/1"), tmp_path / "all.jsonl"
     output.write_text("earlier", encoding="utf-8")
-    words = ["merge", str(one), "--output", str(output)]
-    assert main(words) == ExitStatus.USAGE
-    assert "exists: --force replaces it" in capsys.readouterr().err
-    with room(900):
-        assert main([*words, "--force"]) == ExitStatus.KIT_FAILED
-    _, errors = capsys.readouterr()
-    assert errors.count("\n") == 1
-    assert "File too large" in errors
-    assert output.read_text(encoding="utf-8") == "earlier"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.jsonl", "one.jsonl"]
-    assert main([*words, "--force"]) == ExitStatus.NOT_CONFORMING
+    words = ["merge", str(one), "--output", str(output), "--force"]
+    for size in sizes(one.stat().st_size - 200):
+        with room(size):
+            assert main(words) == ExitStatus.KIT_FAILED
+        assert capsys.readouterr().err == f"graph-conformance: {output} cannot be written: File too large\n"
+        assert output.read_text(encoding="utf-8") == "earlier"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["all.jsonl", "one.jsonl"]
+    assert main(words) == ExitStatus.NOT_CONFORMING
     assert len(read_record(output).results) == 2
+
+
+def test_a_report_leaves_an_earlier_one_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, folder = _write(tmp_path / "run.jsonl"), tmp_path / "report"
+    words = ["report", str(record), "--output", str(folder), "--force"]
+    assert main(words) == ExitStatus.CONFORMING
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    _write(record, shard="1/1")  # another one, so that a page that was written shows
+    capsys.readouterr()
+    for size in sizes(len(before["report.html"])):
+        with room(size):
+            assert main(words) == ExitStatus.KIT_FAILED
+        assert capsys.readouterr().err == f"graph-conformance: {folder} cannot be written: File too large\n"
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert main(words) == ExitStatus.CONFORMING
+    assert {path.name for path in folder.iterdir() if path.read_bytes() != before[path.name]} == set(before)

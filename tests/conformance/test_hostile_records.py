@@ -43,7 +43,7 @@ def test_hostile_files_are_read_or_refused_in_a_line(
     folder.mkdir()
     path, report, merged = folder / "run.jsonl", tmp_path / "report", tmp_path / "merged.jsonl"
     commands = (
-        ["report", str(path), "--output", str(report)],
+        ["report", str(path), "--output", str(report), "--force"],
         ["merge", str(path), "--output", str(merged)],
         ["requirements", "--coverage", str(path)],
         ["waivers", str(path)],
