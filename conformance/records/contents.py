@@ -113,6 +113,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     are_known = isinstance(profiles, list) and all(isinstance(name, str) and name in PROFILES for name in profiles)
     _check("option profile", profiles, are_known)
     _check("option strict", strict, isinstance(strict, bool))
+    complete = options.get("complete") or False
+    _check("option complete", complete, isinstance(complete, bool))
     _check("option shard", shard, shard is None or (isinstance(shard, str) and _is_shard(shard)))
 
 

@@ -16,7 +16,7 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.adapter import ModuleAdapter
 from conformance.adapters import reference, torch_cuda
-from conformance.adapters.implementations import KNOWN, resolve, resolve_all
+from conformance.adapters.implementations import KNOWN, _longer_names, resolve, resolve_all
 from conformance.errors import ImplementationError, Unsupported, UsageError
 from tests.conformance.conftest import IMPLEMENTATION, Kit
 
@@ -327,6 +327,34 @@ def test_a_wrong_revision_is_refused() -> None:
 def test_one_name_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="--impl names 'fake' twice"):
         resolve_all(["users:ready", "users:make"])
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (("v1", "v2"), ["v1/g.py:G", "v2/g.py:G"]),
+        (("a/new", "b/new"), ["a/new/g.py:G", "b/new/g.py:G"]),
+        ((".", "v1", "v2"), ["g.py:G", "v1/g.py:G", "v2/g.py:G"]),
+    ],
+)
+def test_namesakes_in_files_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: tuple[str, ...], names: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in folders:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        Path(folder, "g.py").write_text("import reference_impl\n\nclass G(reference_impl.CUDAGraph): ...\n")
+    assert list(resolve_all([f"{folder}/g.py:G" for folder in folders])) == names
+    assert list(resolve_all([f"{tmp_path}/{folder}/g.py:G" for folder in folders[-2:]])) == names[-2:]
+
+
+def test_namesakes_in_homes_and_in_one_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("g.py").write_text("import reference_impl\n\nclass G(reference_impl.CUDAGraph): ...\n")
+    with pytest.raises(UsageError, match=r"'g\.py:G' twice; tell them apart by the 'name' of an adapter for each"):
+        resolve_all(["g.py:G", "./g.py:G"])
+    assert _longer_names(["/home/one/g.py:G", "/home/other/g.py:G"]) is None
 
 
 def test_the_reference_adapter_imports_nothing_by_itself() -> None:

@@ -179,7 +179,10 @@ def _written(path: Path, output: Path) -> tuple[Page, str]:
             {"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.SKIPPED))},
             "No claim: tests were skipped",
         ),
-        ({"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.ERROR))}, "No claim: the kit or the adapter failed."),
+        (
+            {"results": (*GOOD[:5], replace(GOOD[5], verdict=Verdict.ERROR))},
+            "No claim: the kit or the adapter failed, or the device had no memory.",
+        ),
         (
             {"planned": {one.test: one.requirements for one in GOOD} | {"l.py::t": ("replay.twice",)}},
             "Incomplete record: no claim.",
