@@ -216,7 +216,15 @@ class Fuzzer:
     def _try_table(self, content: bytes, seed: int) -> None:
         self._table_path.write_bytes(content)
         is_refused = self._read(read_table, self._table_path, seed) is None
-        words = ["report", str(self._good), "--output", str(self._output), "--force", "--self-check", str(self._table_path)]
+        words = [
+            "report",
+            str(self._good),
+            "--output",
+            str(self._output),
+            "--force",
+            "--self-check",
+            str(self._table_path),
+        ]
         self._try(words, {ExitStatus.USAGE if is_refused else ExitStatus.CONFORMING}, seed)
         self._look_around(self._table_path, content, seed)
 

@@ -174,7 +174,7 @@ def _longer_names(specs: Sequence[str]) -> list[str] | None:
     paths = [[part for part in re.split(r"[/\\]", published(spec)) if part != "."] for spec in specs]
     for length in range(2, max(map(len, paths)) + 1):
         names = ["/".join(parts[-length:]).encode("ascii", "replace").decode() for parts in paths]
-        if len({*names}) == len(names) and all(map(_NAME.fullmatch, names)):
+        if len({*names}) == len(names) and all(map(is_name, names)):
             return names
     return None
 
