@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -140,3 +143,45 @@ class AcceleratorInnerBlockEndsTheOuter(Graph):
             self.reset()
             raise GraphCore._refuse(self, "with graph:", "it is capturing already")
         super().__enter__()
+
+
+# -- dumps ------------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("debug-dump.needs-enabling", implementation="reference.accelerator")
+class AcceleratorDumpsUnasked(Graph):
+    """debug_dump() writes the graph also when enable_debug_mode() was never called."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(keep_graph, pool=pool, capture_error_mode=capture_error_mode)
+        self._debugging = True
+
+
+@FAULTS.graph_class("debug-dump.tells-graphs-apart", implementation="reference.xpu")
+class XpuDumpsTheSameOfEachGraph(XPUGraph):
+    """debug_dump() writes a file that says that there is a graph, and nothing of the graph."""
+
+    def debug_dump(self, debug_path: str | os.PathLike[str]) -> None:
+        super().debug_dump(debug_path)
+        if self._debugging:
+            pathlib.Path(os.fspath(debug_path)).write_text("graph\n", encoding="utf-8")
+
+
+@FAULTS.graph_class("debug-dump.grows-with-the-work", implementation="reference.accelerator")
+class AcceleratorDumpsANumber(Graph):
+    """debug_dump() writes the number of the dump in place of the graph."""
+
+    _dumps = itertools.count(100)
+
+    def debug_dump(self, path: str | os.PathLike[str]) -> None:
+        super().debug_dump(path)
+        if self._debugging:
+            pathlib.Path(os.fspath(path)).write_text(f"graph {next(self._dumps)}\n", encoding="utf-8")
+
+
+@FAULTS.graph_class("signatures.debug-dump-path-required", implementation="reference.accelerator")
+class AcceleratorDumpsSomewhere(Graph):
+    """debug_dump() without a path writes a file of its own choice into the working directory."""
+
+    def debug_dump(self, path: str | os.PathLike[str] = "graph.dot") -> None:
+        super().debug_dump(path)
