@@ -145,6 +145,77 @@ class AcceleratorInnerBlockEndsTheOuter(Graph):
         super().__enter__()
 
 
+# -- keep_graph without handles ---------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class(
+    "keep-graph.true-explicit-instantiate", "keep-graph.counted-instantiate", implementation="reference.accelerator"
+)
+class AcceleratorIgnoresKeepGraph(Graph):
+    """keep_graph=True changes nothing but that instantiate() returns, without doing anything."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        super().__init__(False, pool=pool, capture_error_mode=capture_error_mode)
+        self._asked = keep_graph
+
+    def instantiate(self) -> None:
+        if not self._asked or self._state != "ready":
+            super().instantiate()
+
+
+@FAULTS.graph_class(
+    "keep-graph.true-explicit-instantiate", "keep-graph.counted-instantiate", implementation="reference.accelerator"
+)
+class AcceleratorInstantiateDoesNothing(Graph):
+    """instantiate() returns without an executable, which the first replay makes."""
+
+    def instantiate(self) -> None:
+        if self._state != "captured":
+            super().instantiate()
+
+
+@FAULTS.graph_class(
+    "keep-graph.false-made-by-capture-end", "keep-graph.counted-capture-end", implementation="reference.accelerator"
+)
+class AcceleratorMakesTheExecutableLate(Graph):
+    """Without keep_graph the executable is made by the first replay, as with it."""
+
+    def capture_end(self) -> None:
+        keep, self._keep_graph = self._keep_graph, True
+        try:
+            super().capture_end()
+        finally:
+            self._keep_graph = keep
+
+    def replay(self) -> None:
+        super().replay()
+        if not self._keep_graph and self._holds.template is not None:
+            self._finalize()
+
+
+@FAULTS.graph_class(
+    "keep-graph.true-first-replay-instantiates",
+    "keep-graph.counted-first-replay",
+    implementation="reference.accelerator",
+)
+class AcceleratorInstantiatesForEachReplay(Graph):
+    """Each replay of a kept graph makes an executable of its own, and destroys that of the replay before."""
+
+    def replay(self) -> None:
+        if self._state == "instantiated":
+            self._make_executable("replay()")
+        super().replay()
+
+
+@FAULTS.graph_class("reinstantiation.counted-replacement", implementation="reference.xpu")
+class XpuInstantiatesOnce(XPUGraph):
+    """Only the first instantiate() makes an executable."""
+
+    def instantiate(self) -> None:
+        if self._state != "instantiated":
+            super().instantiate()
+
+
 # -- dumps ------------------------------------------------------------------------------------------------------------
 
 
