@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from reference_impl.accelerator import Graph
+from reference_impl.errors import DeviceError
 from reference_impl.faults.fault import Faults
-from reference_impl.graphs.core import GraphCore
+from reference_impl.graphs.core import MODES, GraphCore
 from reference_impl.xpu import XPUGraph
 
 FAULTS = Faults("class")
@@ -105,6 +106,80 @@ class AcceleratorTakesAnyMode(Graph):
         if self.capture_error_mode not in self._modes:
             self.capture_error_mode = "default"
         super().capture_begin()
+
+
+class _InOneMode(Graph):
+    """Captures in the mode `used`, whichever of the documented ones was given."""
+
+    used: str
+
+    def capture_begin(self) -> None:
+        given = self.capture_error_mode
+        if given in self._modes:
+            self.capture_error_mode = self.used
+        try:
+            super().capture_begin()
+        finally:
+            self.capture_error_mode = given
+
+
+@FAULTS.graph_class("error-modes.accelerator-own-thread", implementation="reference.accelerator")
+class AcceleratorIsAlwaysRelaxed(_InOneMode):
+    """Every mode is taken, and every capture is relaxed."""
+
+    used = "relaxed"
+
+
+@FAULTS.graph_class(
+    "error-modes.accelerator-other-thread",
+    "error-modes.accelerator-own-thread",
+    implementation="reference.accelerator",
+)
+class AcceleratorIsAlwaysGlobal(_InOneMode):
+    """Every mode is taken, and every capture is a global one."""
+
+    used = "global"
+
+
+@FAULTS.graph_class("error-modes.accelerator-own-thread", implementation="reference.accelerator")
+class AcceleratorBlockForgetsTheMode(Graph):
+    """The with statement captures in the default mode, whichever was given at construction."""
+
+    def __enter__(self) -> None:
+        given = self.capture_error_mode
+        if given in self._modes:
+            self.capture_error_mode = "default"
+        try:
+            super().__enter__()
+        finally:
+            self.capture_error_mode = given
+
+
+@FAULTS.graph_class("error-modes.accelerator-names-taken", implementation="reference.accelerator")
+class AcceleratorKnowsNoModeByName(Graph):
+    """The names of the modes are arguments of the wrong type; only the default is taken."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default") -> None:
+        if capture_error_mode in MODES:
+            raise TypeError(f"capture_error_mode must be an enumerator, not {capture_error_mode!r}")
+        super().__init__(keep_graph, pool=pool, capture_error_mode=capture_error_mode)
+
+
+@FAULTS.graph_class("error-modes.accelerator-never-half", implementation="reference.accelerator")
+class AcceleratorReplaysNothingAfterARefusal(Graph):
+    """The end of a capture that a refused call spoiled says nothing, and replays of its graph do nothing."""
+
+    _spoiled = False
+
+    def capture_end(self) -> None:
+        try:
+            super().capture_end()
+        except DeviceError:
+            self._spoiled = True
+
+    def replay(self) -> None:
+        if not self._spoiled:
+            super().replay()
 
 
 @FAULTS.graph_class("accelerator.constructor-begins-nothing", implementation="reference.accelerator")
