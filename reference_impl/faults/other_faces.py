@@ -7,11 +7,13 @@ import itertools
 import os
 import pathlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
+import reference_impl.xpu
 from reference_impl.accelerator import Graph
 from reference_impl.errors import DeviceError
-from reference_impl.faults.fault import Faults
+from reference_impl.faults.fault import Faults, replaced
 from reference_impl.graphs.core import MODES, GraphCore
 from reference_impl.xpu import XPUGraph
 
@@ -289,6 +291,68 @@ class XpuInstantiatesOnce(XPUGraph):
     def instantiate(self) -> None:
         if self._state != "instantiated":
             super().instantiate()
+
+
+# -- arguments --------------------------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("signatures.settings-elsewhere", implementation="reference.xpu")
+class XpuTakesAModeForNothing(XPUGraph):
+    """capture_begin() takes a mode and a liveness check, as CUDA's does, and ignores both."""
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        del capture_error_mode, check_input_liveness
+        super().capture_begin(pool)
+
+
+@FAULTS.patch("signatures.settings-elsewhere-in-block", implementation="reference.xpu")
+def xpu_block_takes_a_mode_for_nothing() -> AbstractContextManager[Any]:
+    """The context manager takes a mode and a liveness check, as CUDA's does, and ignores both."""
+
+    def wrap(original: Any) -> Any:
+        def graph(xpu_graph: Any, pool: Any = None, stream: Any = None, **_: Any) -> Any:
+            return original(xpu_graph, pool, stream)
+
+        return graph
+
+    return replaced(reference_impl.xpu, "graph", wrap)
+
+
+@FAULTS.graph_class("signatures.meaningless-argument-refused", implementation="reference.accelerator")
+class AcceleratorIgnoresArguments(Graph):
+    """capture_end(), instantiate(), replay() and pool() take whatever they are given, and ignore it."""
+
+    def capture_end(self, *_: Any, **__: Any) -> None:
+        super().capture_end()
+
+    def instantiate(self, *_: Any, **__: Any) -> None:
+        super().instantiate()
+
+    def replay(self, *_: Any, **__: Any) -> None:
+        super().replay()
+
+    def pool(self, *_: Any, **__: Any) -> Any:
+        return super().pool()
+
+
+@FAULTS.graph_class("signatures.capture-begin-argument-refused", implementation="reference.accelerator")
+class AcceleratorTakesAFlag(Graph):
+    """capture_begin() takes a flag that nobody documents, and ignores it."""
+
+    def capture_begin(self, flag: Any = None) -> None:
+        del flag
+        super().capture_begin()
+
+
+@FAULTS.graph_class("raw-handles.exec-is-not-template", implementation="reference.xpu")
+class XpuOneHandleForBoth(XPUGraph):
+    """raw_xpu_graph_exec() gives the template's handle where there is a template."""
+
+    def raw_xpu_graph_exec(self) -> int:
+        handle = super().raw_xpu_graph_exec()
+        return handle if self._holds.template is None else self._holds.template
 
 
 # -- dumps ------------------------------------------------------------------------------------------------------------
