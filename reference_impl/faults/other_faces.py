@@ -15,6 +15,7 @@ from reference_impl.accelerator import Graph
 from reference_impl.errors import DeviceError
 from reference_impl.faults.fault import Faults, replaced
 from reference_impl.graphs.core import MODES, GraphCore
+from reference_impl.pool_ids import PoolId, as_pool_id
 from reference_impl.xpu import XPUGraph
 
 FAULTS = Faults("class")
@@ -108,6 +109,25 @@ class AcceleratorTakesAnyMode(Graph):
         if self.capture_error_mode not in self._modes:
             self.capture_error_mode = "default"
         super().capture_begin()
+
+
+@FAULTS.graph_class("accelerator.pool-used", implementation="reference.accelerator")
+class AcceleratorRepeatsTheTokenAlone(Graph):
+    """A token of the constructor is what pool() gives afterwards, and the memory comes from a pool of its own."""
+
+    def capture_begin(self) -> None:
+        given = self.graph_pool
+        if given is not None:
+            as_pool_id("capture_begin()", given)
+            self.graph_pool = None
+        try:
+            super().capture_begin()
+        finally:
+            self.graph_pool = given
+
+    def pool(self) -> PoolId:
+        own = super().pool()
+        return own if self.graph_pool is None else as_pool_id("pool()", self.graph_pool)
 
 
 class _InOneMode(Graph):

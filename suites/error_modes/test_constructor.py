@@ -54,7 +54,7 @@ class Disturbed:
             expect_raises("a graph whose capture ended with an error refuses to replay", self.graph.replay)
 
 
-def _captured(impl: Adapter, way: str, mode: str, call: Callable[[], Any]) -> tuple[Disturbed | None, str]:
+def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]) -> tuple[Disturbed | None, str]:
     """A capture in `mode` with the `call` in it, or ``None`` if the mode is refused; and what was said of it."""
     program = Affine(impl)
     graphs: list[Any] = []
@@ -104,6 +104,20 @@ def test_documented_name(impl: Adapter, way: str, mode: str) -> None:
         warnings.simplefilter("ignore")
         error = caught(lambda: capture_by(impl, way, impl.new_graph(mode=mode), program.body))
     expect(not isinstance(error, TypeError), f"{mode!r} is one of the documented modes", in_words(error))
+
+
+@requirement("signatures.accelerator-mode")
+@BOTH_WAYS
+@pytest.mark.parametrize("caller", ["own-thread", "other-thread"])
+def test_default_is_the_default(impl: Adapter, caller: str, way: str) -> None:
+    """What becomes of a call in the mode that is left out becomes of it in the one named default."""
+    call = unsafe(impl) if caller == "own-thread" else unsafe_elsewhere(impl)
+    left_out, _ = _captured(impl, way, None, call)
+    named, _ = _captured(impl, way, "default", call)
+    promise = "capture_error_mode is 'default' when it is left out: an unsafe call is allowed in both captures, or none"
+    seen = f"left out: {left_out}; 'default': {named}"
+    outcomes = [None if one is None else (one.refusal is None, one.ending is None) for one in (left_out, named)]
+    expect(outcomes[0] == outcomes[1], promise, seen)
 
 
 @requirement("error-modes.accelerator-own-thread")

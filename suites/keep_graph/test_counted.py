@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
@@ -31,6 +33,29 @@ def test_capture_end(impl: Adapter, way: str) -> None:
     expect(made > 0, "with keep_graph=False capture_end makes the executable", "none was made by then")
     expect(templates == 0, "with keep_graph=False capture_end destroys the template", "it is there afterwards")
     counter.expect_runs(3, "each replay runs the captured work once")
+
+
+@requirement("signatures.keep-graph-default", "keep-graph.counted-capture-end")
+def test_default(impl: Adapter) -> None:
+    """Without the argument the end of the capture makes the executable, too."""
+    with counted(impl) as objects:
+        capture_by(impl, "context", impl.graph_class(), Counter(impl).body)
+        made, templates = objects.made, len(objects.templates)
+    seen = f"by the end of the capture {made} executables were made, and {templates} templates are there"
+    expect(made > 0 and templates == 0, "keep_graph is False when it is left out", seen)
+
+
+@requirement("keep-graph.argument-forms", "keep-graph.counted-instantiate")
+@pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+@pytest.mark.parametrize("form", ["positional", "keyword"])
+def test_argument(impl: Adapter, form: str, *, keep_graph: bool) -> None:
+    """By position or by name, keep_graph decides whether the end of the capture makes the executable."""
+    with counted(impl) as objects:
+        graph = impl.graph_class(keep_graph) if form == "positional" else impl.graph_class(keep_graph=keep_graph)
+        capture_by(impl, "context", graph, Counter(impl).body)
+        made = objects.made
+    promise = f"the constructor takes keep_graph={keep_graph} ({form})"
+    expect((made == 0) == keep_graph, promise, f"by the end of the capture {made} executables were made")
 
 
 @requirement("keep-graph.true-explicit-instantiate", "keep-graph.counted-instantiate")
