@@ -177,6 +177,14 @@ class AcceleratorBlockForgetsTheMode(Graph):
             self.capture_error_mode = given
 
 
+@FAULTS.graph_class("error-modes.accelerator-left-out-is-default", implementation="reference.accelerator")
+class AcceleratorIsRelaxedWhenNothingIsSaid(Graph):
+    """A mode that is left out is relaxed; the one named default is global."""
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None, **settings: str) -> None:
+        super().__init__(keep_graph, pool=pool, **{"capture_error_mode": "relaxed", **settings})
+
+
 @FAULTS.graph_class("error-modes.accelerator-names-taken", implementation="reference.accelerator")
 class AcceleratorKnowsNoModeByName(Graph):
     """The names of the modes are arguments of the wrong type; only the default is taken."""
@@ -373,6 +381,17 @@ class XpuOneHandleForBoth(XPUGraph):
     def raw_xpu_graph_exec(self) -> int:
         handle = super().raw_xpu_graph_exec()
         return handle if self._holds.template is None else self._holds.template
+
+
+@FAULTS.graph_class("raw-handles.counted", implementation="reference.xpu")
+class XpuHandsOutNumbersOfItsOwn(XPUGraph):
+    """Both handles are numbers of the class's own, which nothing else knows: addresses of its objects."""
+
+    def raw_xpu_graph(self) -> int:
+        return super().raw_xpu_graph() + 4096
+
+    def raw_xpu_graph_exec(self) -> int:
+        return super().raw_xpu_graph_exec() + 4096
 
 
 # -- dumps ------------------------------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def test_documented_name(impl: Adapter, way: str, mode: str) -> None:
     expect(not isinstance(error, TypeError), f"{mode!r} is one of the documented modes", in_words(error))
 
 
-@requirement("signatures.accelerator-mode")
+@requirement("signatures.accelerator-mode", "error-modes.accelerator-left-out-is-default")
 @BOTH_WAYS
 @pytest.mark.parametrize("caller", ["own-thread", "other-thread"])
 def test_default_is_the_default(impl: Adapter, caller: str, way: str) -> None:
