@@ -10,7 +10,6 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
-from conformance.errors import Unsupported
 from suites.support.captures import capture_between
 from suites.support.dot import Drawing, NotDot, read
 
@@ -50,19 +49,14 @@ _enabled: set[type] = set()
 
 
 def enable(graph: Any) -> None:
-    """Enable debug mode.  Suites do it here, so that `need_debug_mode_unused` knows."""
+    """Enable debug mode.  Suites do it here, so that `was_enabled` knows."""
     _enabled.update(type(graph).__mro__)
     graph.enable_debug_mode()
 
 
-def need_debug_mode_unused(impl: Adapter) -> None:
-    """Go on only while no graph of the class was in debug mode.
-
-    Raises:
-        Unsupported: one was, in this process.
-    """
-    if impl.graph_class in _enabled:
-        raise Unsupported("debug mode was enabled before in this process, maybe for all graphs: run the test alone")
+def was_enabled(impl: Adapter) -> bool:
+    """Whether a graph of the class was put into debug mode in this process."""
+    return impl.graph_class in _enabled
 
 
 def debugged(impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None) -> Any:
