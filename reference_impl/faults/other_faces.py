@@ -428,6 +428,15 @@ class AcceleratorDumpsANumber(Graph):
             pathlib.Path(os.fspath(path)).write_text(f"graph {next(self._dumps)}\n", encoding="utf-8")
 
 
+@FAULTS.graph_class("signatures.debug-dump-path", implementation="reference.xpu")
+class XpuLosesAPathByPosition(XPUGraph):
+    """A path that is given by position is taken, and nothing is written there."""
+
+    def debug_dump(self, *given: str | os.PathLike[str], debug_path: str | os.PathLike[str] | None = None) -> None:
+        if len(given) != 1 or debug_path is not None:
+            super().debug_dump(*given, **{} if debug_path is None else {"debug_path": debug_path})
+
+
 @FAULTS.graph_class("signatures.debug-dump-path-required", implementation="reference.accelerator")
 class AcceleratorDumpsSomewhere(Graph):
     """debug_dump() without a path writes a file of its own choice into the working directory."""
