@@ -29,6 +29,14 @@ class HooksAfterTheTemplateIsGone(CUDAGraph):
         super()._captured()
 
 
+@FAULTS.graph_class("signatures.hook-argument")
+class LosesHooksByName(CUDAGraph):
+    """A hook that is given by its name is taken, and never called."""
+
+    def register_capture_end_hook(self, *given: Hook, hook: Hook | None = None) -> RemovableHandle:
+        return super().register_capture_end_hook(given[0] if hook is None else lambda _: None)
+
+
 @FAULTS.graph_class("hooks.capture-end-after-capture")
 class HooksDuringTheCapture(CUDAGraph):
     """Capture-end hooks are called before the capture is ended."""

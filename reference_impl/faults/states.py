@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import torch
 
 from reference_impl import CUDAGraph
 from reference_impl.errors import GraphError
-from reference_impl.faults.fault import Faults
+from reference_impl.faults.fault import Faults, replaced
+from reference_impl.graphs.context import CaptureContext
 from reference_impl.graphs.topology import nodes_of
 
 FAULTS = Faults("class")
@@ -489,3 +491,41 @@ class TakesAnyMode(CUDAGraph):
     ) -> None:
         mode = capture_error_mode if capture_error_mode in self._modes else "global"
         super().capture_begin(pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("error-modes.mode-is-per-capture")
+class ThreadLocalStays(CUDAGraph):
+    """Once a capture was thread_local, later global ones are thread_local, too."""
+
+    _kept = False
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        if capture_error_mode == "thread_local":
+            self._kept = True
+        mode = "thread_local" if self._kept and capture_error_mode == "global" else capture_error_mode
+        super().capture_begin(pool, mode, check_input_liveness)
+
+
+@FAULTS.patch("error-modes.context-passes-mode")
+def context_is_strict_or_relaxed() -> AbstractContextManager[Any]:
+    """The context manager makes a global capture of a thread_local one."""
+
+    def wrap(original: Any) -> Any:
+        def init(self: Any, target: Any, stream: Any, settings: dict[str, Any]) -> None:
+            if settings.get("capture_error_mode") == "thread_local":
+                settings = {**settings, "capture_error_mode": "global"}
+            original(self, target, stream, settings)
+
+        return init
+
+    return replaced(CaptureContext, "__init__", wrap)
+
+
+@FAULTS.graph_class("signatures.capture-begin-mode")
+class ForgetsAModeByPosition(CUDAGraph):
+    """A mode that is given by position is taken, and the capture is a global one."""
+
+    def capture_begin(self, pool: Any = None, *rest: Any, **settings: Any) -> None:
+        super().capture_begin(pool, *("global", *rest[1:]) if rest else (), **settings)
