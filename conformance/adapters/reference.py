@@ -34,8 +34,10 @@ class OnHost(ModuleAdapter):
 
     @property
     def script_words(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The session of the test, where there is one."""
-        return {"setup": f"backend.session({self.seed})"} if self.asynchronous else {}
+        """The session of the test, where there is one, and how values are read then."""
+        if not self.asynchronous:
+            return {"read": "tensor.detach().to('cpu', copy=True)"}
+        return {"setup": f"backend.session({self.seed})", "read": "backend.read(tensor)"}
 
     def around_test(self) -> contextlib.AbstractContextManager[Any]:
         if not self.asynchronous:
