@@ -12,7 +12,7 @@ import torch
 
 import reference_impl
 from reference_impl.accelerator import Graph
-from reference_impl.faults.fault import Faults, replaced
+from reference_impl.faults.fault import Faults, replaced, together
 from reference_impl.graphs import context, graphed_callables
 from reference_impl.graphs.context import CaptureContext
 from reference_impl.graphs.graphed_callables import _Passes
@@ -164,6 +164,102 @@ def context_ignores_its_mode() -> AbstractContextManager[Any]:
     return _with_argument(lambda stream, settings: (stream, {**settings, "capture_error_mode": "global"}))
 
 
+@FAULTS.patch("context-manager.pool-passed-on")
+def context_ignores_its_pool() -> AbstractContextManager[Any]:
+    """The pool is taken and forgotten."""
+    return _with_argument(lambda stream, settings: (stream, {**settings, "pool": None}))
+
+
+@FAULTS.patch("context-manager.calls-the-graph")
+def context_goes_past_overrides() -> AbstractContextManager[Any]:
+    """The block calls the methods of CUDAGraph, whatever class the graph is of: a subclass's own are passed by."""
+
+    class Plain:
+        def __init__(self, target: Any) -> None:
+            self._target = target
+
+        def capture_begin(self, **settings: Any) -> None:
+            reference_impl.CUDAGraph.capture_begin(self._target, **settings)
+
+        def capture_end(self) -> None:
+            reference_impl.CUDAGraph.capture_end(self._target)
+
+    def wrap(original: Any) -> Any:
+        def init(self: CaptureContext, target: Any, stream: Any, settings: dict[str, Any]) -> None:
+            original(self, Plain(target), stream, settings)
+
+        return init
+
+    return replaced(CaptureContext, "__init__", wrap)
+
+
+@FAULTS.patch("context-manager.waits-before-capture", implementation="reference.asynchronous")
+def context_does_not_wait() -> AbstractContextManager[Any]:
+    """Entering empties the cache while the device is still at work."""
+
+    def wrap(_original: Any) -> Any:
+        def free_memory() -> None:
+            reference_impl.empty_cache()
+
+        return free_memory
+
+    return replaced(context, "free_memory", wrap)
+
+
+@FAULTS.patch("context-manager.own-stream")
+def context_uses_the_callers_side_stream() -> AbstractContextManager[Any]:
+    """Without a stream argument the block captures on the current stream, unless that is the default one."""
+
+    def changed(stream: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        here = reference_impl.current_stream()
+        return (stream or (None if here == reference_impl.default_stream() else here), settings)
+
+    return _with_argument(changed)
+
+
+@FAULTS.patch("context-manager.restores-stream")
+def context_restores_the_stream_it_was_made_under() -> AbstractContextManager[Any]:
+    """After the block the stream is current that was so when the block was made, not when it was entered."""
+
+    def makes(original: Any) -> Any:
+        def init(self: CaptureContext, *arguments: Any) -> None:
+            original(self, *arguments)
+            vars(self)["_made_under"] = reference_impl.current_stream()
+
+        return init
+
+    def enters(original: Any) -> Any:
+        def enter(self: CaptureContext) -> None:
+            original(self)
+            self._outer = vars(self)["_made_under"]
+
+        return enter
+
+    return together(replaced(CaptureContext, "__init__", makes), replaced(CaptureContext, "__enter__", enters))
+
+
+@FAULTS.patch("context-manager.consecutive")
+def context_knows_the_newest_block() -> AbstractContextManager[Any]:
+    """What a block is for stands on the class: the block made last decides for all that are not yet entered."""
+    newest: list[Any] = []
+
+    def makes(original: Any) -> Any:
+        def init(self: CaptureContext, target: Any, *arguments: Any) -> None:
+            original(self, target, *arguments)
+            newest[:] = [target]
+
+        return init
+
+    def enters(original: Any) -> Any:
+        def enter(self: CaptureContext) -> None:
+            self._target = newest[0]
+            original(self)
+
+        return enter
+
+    return together(replaced(CaptureContext, "__init__", makes), replaced(CaptureContext, "__enter__", enters))
+
+
 @FAULTS.patch("signatures.graph-context-liveness")
 def context_refuses_liveness() -> AbstractContextManager[Any]:
     """The context manager does not know check_input_liveness."""
@@ -200,8 +296,6 @@ def xpu_context_works_once() -> AbstractContextManager[Any]:
             original(self, *raised)
 
         return leave
-
-    from reference_impl.faults.fault import together
 
     return together(replaced(CaptureContext, "__enter__", wrap), replaced(CaptureContext, "__exit__", ends))
 
