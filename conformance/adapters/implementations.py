@@ -82,14 +82,14 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
         "reference.xpu": Known(
             "conformance.adapters.reference:xpu",
             "the kit's own, as torch.xpu documents it",
-            "reference_impl.xpu",
+            "reference_impl",
             "XPUGraph",
             software=True,
         ),
         "reference.accelerator": Known(
             "conformance.adapters.reference:accelerator",
             "the kit's own, as torch.accelerator documents it",
-            "reference_impl.accelerator",
+            "reference_impl",
             "Graph",
             software=True,
         ),

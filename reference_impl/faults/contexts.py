@@ -490,6 +490,148 @@ def modules_are_not_looked_at() -> AbstractContextManager[Any]:
     return replaced(graphed_callables, "_require_plain", wrap)
 
 
+@FAULTS.patch("graphed-callables.backward-replays")
+def backward_runs_eagerly() -> AbstractContextManager[Any]:
+    """Only the forward pass is a graph: backward runs the source again and differentiates that, with right results."""
+    sources: dict[int, Any] = {}
+
+    def keeps(original: Any) -> Any:
+        def capture_forward(self: _Passes, source: Any, settings: dict[str, Any]) -> None:
+            sources[id(self)] = source
+            original(self, source, settings)
+
+        return capture_forward
+
+    def runs(_original: Any) -> Any:
+        def replay_backward(self: _Passes, _call: int, gradients: Any) -> Any:
+            with torch.enable_grad():
+                outputs, _ = self._run(sources[id(self)])
+            wanted = [gradient for gradient, output in zip(gradients, outputs, strict=True) if output.requires_grad]
+            return self._differentiate(outputs, wanted)
+
+        return replay_backward
+
+    return together(_wrap_method("capture_forward", keeps), _wrap_method("replay_backward", runs))
+
+
+@FAULTS.patch("graphed-callables.single-autograd-node")
+def modules_run_behind_a_second_node() -> AbstractContextManager[Any]:
+    """A graphed module's outputs pass through one more operator, outside its node."""
+
+    def wrap(original: Any) -> Any:
+        def patched(module: torch.nn.Module, passes: _Passes) -> torch.nn.Module:
+            result: torch.nn.Module = original(module, passes)
+            inner = result.forward
+            result.forward = lambda *args, **kwargs: inner(*args, **kwargs).clone()
+            return result
+
+        return patched
+
+    return replaced(graphed_callables, "_patched", wrap)
+
+
+@FAULTS.patch("graphed-callables.tuple-in-one-pool")
+def backward_passes_have_pools_of_their_own() -> AbstractContextManager[Any]:
+    """Forward passes share a pool, and each backward pass has another one."""
+
+    def wrap(original: Any) -> Any:
+        def capture_backward(self: _Passes, settings: dict[str, Any]) -> None:
+            original(self, {**settings, "pool": reference_impl.graph_pool_handle()})
+
+        return capture_backward
+
+    return _wrap_method("capture_backward", wrap)
+
+
+@FAULTS.patch("graphed-callables.other-outputs")
+def dictionaries_lose_their_order() -> AbstractContextManager[Any]:
+    """The values of a dictionary come back under each other's keys."""
+
+    def wrap(original: Any) -> Any:
+        def call(self: _Passes, *args: Any, **kwargs: Any) -> Any:
+            result = original(self, *args, **kwargs)
+            if isinstance(result, dict):
+                return dict(zip(result, reversed(list(result.values())), strict=True))
+            return result
+
+        return call
+
+    return _wrap_method("call", wrap)
+
+
+@FAULTS.patch("graphed-callables.refused-before-running")
+def refuses_after_the_warm_up() -> AbstractContextManager[Any]:
+    """Callables are looked at once they have run: what is refused has moved statistics and drawn random numbers."""
+
+    def wrap(original: Any) -> Any:
+        def require(sources: Any, samples: Any) -> None:
+            sources[0](*samples[0])
+            original(sources, samples)
+
+        return require
+
+    return replaced(graphed_callables, "_require_callables", wrap)
+
+
+@FAULTS.patch("graphed-callables.trainable-buffers-refused")
+def buffers_of_submodules_are_not_looked_at() -> AbstractContextManager[Any]:
+    """Only the module's own buffers are asked whether they require grad."""
+
+    def wrap(original: Any) -> Any:
+        def require_plain(module: torch.nn.Module) -> None:
+            if all(not buffer.requires_grad for buffer in module.buffers(recurse=False)):
+                for inner in module.modules():
+                    for buffer in inner.buffers(recurse=False):
+                        buffer.requires_grad_(False)
+            original(module)
+
+        return require_plain
+
+    return replaced(graphed_callables, "_require_plain", wrap)
+
+
+@FAULTS.patch("graphed-callables.hooks-refused", "graphed-callables.trainable-buffers-refused")
+def only_the_first_module_is_looked_at() -> AbstractContextManager[Any]:
+    """Of a tuple the first callable alone is asked for hooks and trainable buffers."""
+
+    def wrap(original: Any) -> Any:
+        def require(sources: Any, samples: Any) -> None:
+            original(sources[:1], samples[:1])
+
+        return require
+
+    return replaced(graphed_callables, "_require_callables", wrap)
+
+
+@FAULTS.patch("graphed-callables.tuple-type-counts")
+def lists_are_tuples() -> AbstractContextManager[Any]:
+    """A callable that is a list is taken for several callables."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, *rest: Any, **settings: Any) -> Any:
+            if isinstance(callables, list):
+                return original(tuple(callables), sample_args, *rest, **settings)
+            return original(callables, sample_args, *rest, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.mode-passed-on")
+def callables_ignore_their_mode() -> AbstractContextManager[Any]:
+    """make_graphed_callables takes the error mode and captures in the mode relaxed."""
+
+    def wrap(original: Any) -> Any:
+        def make(*arguments: Any, capture_error_mode: str = "global", **settings: Any) -> Any:
+            del capture_error_mode
+            return original(*arguments, capture_error_mode="relaxed", **settings)
+
+        return make
+
+    return _make(wrap)
+
+
 @FAULTS.patch("graphed-callables.autocast-cache-refused")
 def autocast_cache_accepted() -> AbstractContextManager[Any]:
     """A cast that autocast cached before the capture is missing from the graph, and nobody is warned."""
