@@ -50,6 +50,17 @@ def pools_in_use(impl: Adapter) -> set[tuple[int, ...]] | None:
     return None if any(name is None for name in names) else {tuple(name) for name in names if name is not None}
 
 
+def pool_of(impl: Adapter, tensor: torch.Tensor) -> tuple[int, ...] | None:
+    """The pool that a tensor's memory is in, by the name that the allocator's snapshot has for it, if any."""
+    if impl.capabilities.get("memory_stats") is False:
+        return None
+    for segment in impl.memory_snapshot():
+        if 0 <= tensor.data_ptr() - segment["address"] < segment["total_size"]:
+            name = segment.get("segment_pool_id")
+            return None if name is None else tuple(name)
+    return None
+
+
 def growth(impl: Adapter, cycle: Callable[[], Any], count: Callable[[], int]) -> int:
     """By how many bytes `count` grows over three cycles.
 
