@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
@@ -17,7 +18,7 @@ TIMES = 30
 def test_different_graphs_at_the_same_time(impl: Adapter) -> None:
     """Each of two threads replays a graph of its own on a stream of its own, and each graph did its own work."""
     totals = [impl.full(37, 0.0) for _ in range(2)]
-    graphs = [captured(impl, lambda place=place: totals[place].add_(place + 1.0))[0] for place in range(2)]
+    graphs = [captured(impl, partial(total.add_, place + 1.0))[0] for place, total in enumerate(totals)]
     streams = [impl.new_stream() for _ in graphs]
     impl.synchronize()
     both = threading.Barrier(2)
