@@ -337,6 +337,16 @@ class DataWithToolsIdsOfTheTemplate(_Rewrites):
             node["tools_id"] = int(runtime.cudaGraphNodeGetToolsId(handle)[1])
 
 
+@FAULTS.graph_class("graph-data.kernel-name")
+class DataWithNamesReversed(_Rewrites):
+    """The kernels' names are listed from the last to the first."""
+
+    def _rewrite(self, data: dict[str, Any]) -> None:
+        kernels = [node for node in data["nodes"] if node["kernel_name"] is not None]
+        for node, name in zip(kernels, [node["kernel_name"] for node in reversed(kernels)], strict=True):
+            node["kernel_name"] = name
+
+
 @FAULTS.graph_class("graph-data.in-debug-mode")
 class DataNotInDebugMode(CUDAGraph):
     """get_graph_data() looks at the constructor's argument alone."""

@@ -134,6 +134,31 @@ def test_kernel_names(impl: Adapter) -> None:
     expect(all(node["kernel_name"] != "" for node in nodes), "a kernel's name is not empty", "one is")
 
 
+@requirement("graph-data.kernel-name")
+def test_kernel_names_in_order(impl: Adapter) -> None:
+    """Each kernel of a chain has the name that it has alone, as far as operators are one kernel each."""
+    x = impl.full(37, 1.0)
+    operators: list[Callable[[], Any]] = [lambda: x.add_(1.0), lambda: x.mul_(2.0), x.neg_, x.relu_]
+
+    def chain() -> None:
+        for operator in operators:
+            operator()
+
+    alone = [_names_in_order(impl, operator) for operator in operators]
+    together = _names_in_order(impl, chain)
+    if any(len(names) != 1 for names in alone) or len(together) != len(operators):
+        return
+    expected = [names[0] for names in alone]
+    expect(together == expected, "a kernel's node has its own name", f"{together} where the kernels are {expected}")
+
+
+def _names_in_order(impl: Adapter, body: Callable[[], Any]) -> list[Any]:
+    """The kernel names of a chain's nodes, from its first node to its last."""
+    data = data_of(instantiated(impl, body))
+    after = following(data)
+    return [data["nodes"][node]["kernel_name"] for node in sorted(after, key=lambda node: -len(after[node]))]
+
+
 @requirement("graph-data.kernel-name", "graph-data.node-type-tells-types-apart")
 def test_types_of_nodes(impl: Adapter) -> None:
     """Kernels, memsets, memcpys and empty nodes are told apart, each in its place; kernels have names, others none."""
