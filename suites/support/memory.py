@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -46,8 +46,8 @@ def pools_in_use(impl: Adapter) -> set[tuple[int, ...]] | None:
     """The pools that the allocator's segments belong to, by its snapshot's names; ``None`` where it names none."""
     if impl.capabilities.get("memory_stats") is False:
         return None
-    names = [segment.get("segment_pool_id") for segment in impl.memory_snapshot()]
-    return None if any(name is None for name in names) else {tuple(name) for name in names if name is not None}
+    names = [_name_of_pool(segment) for segment in impl.memory_snapshot()]
+    return None if None in names else {name for name in names if name is not None}
 
 
 def pool_of(impl: Adapter, tensor: torch.Tensor) -> tuple[int, ...] | None:
@@ -56,9 +56,13 @@ def pool_of(impl: Adapter, tensor: torch.Tensor) -> tuple[int, ...] | None:
         return None
     for segment in impl.memory_snapshot():
         if 0 <= tensor.data_ptr() - segment["address"] < segment["total_size"]:
-            name = segment.get("segment_pool_id")
-            return None if name is None else tuple(name)
+            return _name_of_pool(segment)
     return None
+
+
+def _name_of_pool(segment: Mapping[str, Any]) -> tuple[int, ...] | None:
+    name = segment.get("segment_pool_id")
+    return tuple(name) if isinstance(name, (tuple, list)) else None
 
 
 def growth(impl: Adapter, cycle: Callable[[], Any], count: Callable[[], int]) -> int:
