@@ -167,7 +167,7 @@ def memory_stays_reserved() -> AbstractContextManager[Any]:
     return replaced(CachingAllocator, "memory_reserved", lambda _: CachingAllocator.max_memory_reserved)
 
 
-@VARIANTS.patch(*EVERY_DIALECT, declines=("context-manager.waits-before-capture",))
+@VARIANTS.patch(*EVERY_DIALECT)
 def blocks_free_nothing() -> AbstractContextManager[Any]:
     """A block captures without waiting, collecting garbage or returning cached memory first."""
 
