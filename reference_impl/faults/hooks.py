@@ -218,6 +218,30 @@ def registration_gives_nothing() -> AbstractContextManager[Any]:
     return replaced(Hooks, "register", wrap)
 
 
+@FAULTS.patch("hooks.same-hook-twice")
+def handles_remove_by_function() -> AbstractContextManager[Any]:
+    """A handle takes back the first registration of its function, not its own."""
+
+    def wrap(original: Any) -> Any:
+        def register(self: Hooks, hook: Hook) -> RemovableHandle:
+            handle: RemovableHandle = original(self, hook)
+            hooks, own = self._hooks, handle.id
+
+            class ByFunction(RemovableHandle):
+                def remove(self) -> None:
+                    if own in hooks:
+                        place = next(place for place, other in hooks.items() if other == hook)
+                        hooks[own] = hooks[place]
+                        del hooks[place]
+
+            handle.__class__ = ByFunction
+            return handle
+
+        return register
+
+    return replaced(Hooks, "register", wrap)
+
+
 @FAULTS.patch("hooks.same-hook-twice", "hooks.any-callable")
 def hooks_kept_as_a_set() -> AbstractContextManager[Any]:
     """A function that is registered twice is called once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+import time
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
@@ -214,6 +215,18 @@ class ReplaysOnItsCaptureStream(CUDAGraph):
             super()._launch(call)
         finally:
             self._device.set_stream(here)
+
+
+@FAULTS.graph_class("replay.threads")
+class OneReplayAtATime(CUDAGraph):
+    """Which graph is being replayed stands on the class, where another thread's replay changes it."""
+
+    _current: ClassVar[CUDAGraph]
+
+    def _launch(self, call: str) -> None:
+        OneReplayAtATime._current = self
+        time.sleep(1e-4)
+        CUDAGraph._launch(OneReplayAtATime._current, call)
 
 
 @FAULTS.graph_class("reinstantiation.in-any-thread")
