@@ -15,7 +15,7 @@ from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
 from suites.support.dot import NotDot, read
-from suites.support.dumps import debugged, drawing_in, dump, dumped, quiet
+from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet
 from suites.support.programs import OPERATORS, fork, row_of_operators
 from suites.support.template import Template
 
@@ -45,9 +45,44 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
     """Debug mode, a capture by either means, a dump: the file is there and is not empty."""
     graph = impl.new_graph()
     with quiet():
-        expect_no_raise("debug mode can be enabled before a capture", graph.enable_debug_mode)
+        expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
         capture_by(impl, way, graph, row_of_operators(impl))
     dump(impl, graph, tmp_path / "graph.dot", "after enable_debug_mode and a capture, debug_dump writes the graph")
+
+
+def _in_place(impl: Adapter, operators: int) -> Callable[[], Any]:
+    """A program of so many operators, no two alike."""
+    x = impl.full(37, 1.0)
+
+    def body() -> None:
+        for number in range(1, operators + 1):
+            x.add_(number)
+
+    return body
+
+
+def _dump_in_debug_mode(impl: Adapter, operators: int, path: Path) -> bytes:
+    """What a dump of so many operators has in it."""
+    graph = debugged(impl, _in_place(impl, operators))
+    dump(impl, graph, path, "after enable_debug_mode and a capture, debug_dump writes the graph")
+    return path.read_bytes()
+
+
+@requirement("debug-dump.tells-graphs-apart")
+def test_other_work_other_file(impl: Adapter, tmp_path: Path) -> None:
+    """One operator and twenty give different files, whatever the format."""
+    one, many = (_dump_in_debug_mode(impl, count, tmp_path / f"{count}.dot") for count in (1, 20))
+    expect(one != many, "a dump is of the captured graph", f"1 and 20 operators give the same {len(one)} bytes")
+
+
+@requirement("debug-dump.grows-with-the-work")
+def test_more_work_more_text(impl: Adapter, tmp_path: Path) -> None:
+    """The dump of twenty operators is longer than those of one, written before it and after it."""
+    before, many, after = (
+        len(_dump_in_debug_mode(impl, count, tmp_path / f"{number}.dot")) for number, count in enumerate((1, 20, 1))
+    )
+    promise = "the dump of a larger graph is larger"
+    expect(max(before, after) < many, promise, f"{before} and {after} bytes for 1 operator, {many} for 20")
 
 
 @requirement("debug-dump.dot-format")

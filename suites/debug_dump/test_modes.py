@@ -12,7 +12,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.support.captures import capture_between, kept_graph, open_capture, replay
-from suites.support.dumps import debugged, drawing_in, dump, quiet
+from suites.support.dumps import debugged, drawing_in, dump, enable, quiet
 from suites.support.handles import exec_handle
 from suites.support.outcomes import ACCIDENTS, caught, in_words
 from suites.support.programs import Affine, Counter
@@ -79,7 +79,7 @@ def test_debug_mode_keeps_the_template(impl: Adapter, times: int) -> None:
     """After debug mode was enabled, once or again, the template has a handle that outlives replays."""
     graph = impl.new_graph()
     for _ in range(times):
-        expect_no_raise("debug mode can be enabled before a capture", graph.enable_debug_mode)
+        expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
     capture_between(impl, graph, Affine(impl).body)
     promise = "debug mode keeps the template as keep_graph=True does"
     first = expect_no_raise(promise, lambda: impl.raw_graph(graph))
@@ -120,7 +120,7 @@ def test_enabled_on_a_finished_graph(impl: Adapter) -> None:
     """Enabled when the template is gone, debug mode breaks neither replays nor the next instantiate()."""
     program, graph = Affine(impl), impl.new_graph(keep_graph=False)
     capture_between(impl, graph, program.body)
-    expect_no_raise("debug mode can be enabled at any time", graph.enable_debug_mode)
+    expect_no_raise("debug mode can be enabled at any time", lambda: enable(graph))
     program.check(impl, graph, "debug mode enabled on a finished graph does not change its replays")
     error = caught(graph.instantiate)
     expect(not isinstance(error, ACCIDENTS), "instantiate() without a template works or is refused", in_words(error))

@@ -66,3 +66,15 @@ def test_live_graphs_have_handles_of_their_own(impl: Adapter) -> None:
     executables = [impl.raw_exec(graph) for graph in graphs]
     expect(len(set(templates)) == 3, "each graph has a template of its own", f"handles {templates}")
     expect(len(set(executables)) == 3, "each graph has an executable of its own", f"handles {executables}")
+
+
+@requirement("raw-handles.exec-is-not-template")
+def test_handle_of_another_kind(impl: Adapter) -> None:
+    """Executables made in another order than their templates do not have the templates' handles."""
+    graphs = [captured(impl, Counter(impl).body, keep_graph=True)[0] for _ in range(3)]
+    # Handles that count from one for each kind may be alike now and then, but not for each graph.
+    for graph in reversed(graphs):
+        graph.instantiate()
+    pairs = [(template_handle(impl, graph), impl.raw_exec(graph)) for graph in graphs]
+    alike = all(template == executable for template, executable in pairs)
+    expect(not alike, "the executable has a handle of its own", f"handles of templates and executables: {pairs}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, fail
+from conformance.errors import Unsupported
 from suites.support.captures import capture_between
 from suites.support.dot import Drawing, NotDot, read
 
@@ -44,10 +45,30 @@ def dumped(impl: Adapter, graph: Any, path: Path, *, verbose: bool | None = None
     return drawing_in(path)
 
 
+#: The classes that debug mode was enabled for in this process: it may hold for all graphs of a class at once.
+_enabled: set[type] = set()
+
+
+def enable(graph: Any) -> None:
+    """Enable debug mode.  Suites do it here, so that `need_debug_mode_unused` knows."""
+    _enabled.update(type(graph).__mro__)
+    graph.enable_debug_mode()
+
+
+def need_debug_mode_unused(impl: Adapter) -> None:
+    """Go on only while no graph of the class was in debug mode.
+
+    Raises:
+        Unsupported: one was, in this process.
+    """
+    if impl.graph_class in _enabled:
+        raise Unsupported("debug mode was enabled before in this process, maybe for all graphs: run the test alone")
+
+
 def debugged(impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None) -> Any:
     """A graph in debug mode holding the work of `body`."""
     graph = impl.new_graph(keep_graph)
     with quiet():
-        graph.enable_debug_mode()
+        enable(graph)
         capture_between(impl, graph, body)
     return graph
