@@ -88,6 +88,36 @@ def test_debug_mode_keeps_the_template(impl: Adapter, times: int) -> None:
     expect(first == later, promise, f"the handle {first} became {later}")
 
 
+@requirement("debug-dump.enable-keeps-template")
+@pytest.mark.parametrize("enabled", ["before-reset", "after-reset"])
+def test_debug_mode_of_a_later_capture(impl: Adapter, enabled: str) -> None:
+    """Enabled when a graph has had a capture already, debug mode keeps the template of the next one."""
+    program, graph = Affine(impl), impl.new_graph()
+    capture_between(impl, graph, program.body)
+    if enabled == "before-reset":
+        graph.enable_debug_mode()
+    graph.reset()
+    graph.enable_debug_mode()
+    capture_between(impl, graph, program.body)
+    expect_no_raise("debug mode keeps the template as keep_graph=True does", lambda: impl.raw_graph(graph))
+    program.check(impl, graph, "a graph in debug mode replays")
+
+
+@requirement("debug-dump.enable-during-capture")
+def test_enabled_during_a_capture(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Enabled between capture_begin and capture_end, debug mode spoils neither; notes whether it keeps the template."""
+    program, graph = Affine(impl), impl.new_graph()
+    with open_capture(impl, graph):
+        program.first_half()
+        error = caught(graph.enable_debug_mode)
+        promise = "debug mode during a capture is enabled or refused"
+        expect(not isinstance(error, ACCIDENTS), promise, in_words(error))
+        program.second_half()
+        expect_no_raise("enable_debug_mode leaves the capture as it is", graph.capture_end)
+    observe("template kept", caught(lambda: impl.raw_graph(graph)) is None)
+    program.check(impl, graph, "a graph whose debug mode was enabled in the capture replays")
+
+
 @requirement("debug-dump.enable-leaves-instantiation")
 def test_debug_mode_and_instantiate(impl: Adapter) -> None:
     """In debug mode instantiate() may be called, again and again."""

@@ -42,6 +42,14 @@ def settle(impl: Adapter, *, thorough: bool = False) -> None:
     expect_no_raise("the allocator's cache can be emptied", impl.empty_cache)
 
 
+def pools_in_use(impl: Adapter) -> set[tuple[int, ...]] | None:
+    """The pools that the allocator's segments belong to, by its snapshot's names; ``None`` where it names none."""
+    if impl.capabilities.get("memory_stats") is False:
+        return None
+    names = [segment.get("segment_pool_id") for segment in impl.memory_snapshot()]
+    return None if any(name is None for name in names) else {tuple(name) for name in names if name is not None}
+
+
 def growth(impl: Adapter, cycle: Callable[[], Any], count: Callable[[], int]) -> int:
     """By how many bytes `count` grows over three cycles.
 
