@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -61,10 +61,15 @@ class Distortion:
         """What is different."""
         return f"{self.site.name} {self.operator.about}"
 
-    def apply(self) -> AbstractContextManager[Change]:
-        """A context in which the implementation is distorted."""
+    @contextlib.contextmanager
+    def apply(self) -> Iterator[Change]:
+        """A context in which the implementation is distorted, and asynchronous where that can be chosen."""
         act = self.operator.make(Means(self.adapter, self.mark))
-        return installed(self.site, self.operator, act, self.adapter)
+        with installed(self.site, self.operator, act, self.adapter) as cls:
+            yield {
+                **({} if cls is None else {"graph_class": cls}),
+                **({"asynchronous": True} if hasattr(self.adapter, "asynchronous") else {}),
+            }
 
 
 def distortions_of(implementation: str) -> list[Distortion]:

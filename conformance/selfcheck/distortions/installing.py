@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
@@ -12,7 +12,6 @@ from unittest import mock
 import torch
 
 from conformance.adapter import Adapter
-from conformance.selfcheck.catalogue import Change
 from conformance.selfcheck.distortions.call import Act, Call
 from conformance.selfcheck.distortions.operator import Operator
 from conformance.selfcheck.distortions.sites import Place, Site, Through
@@ -20,7 +19,7 @@ from conformance.selfcheck.distortions.sites import Place, Site, Through
 _Wrap = Callable[[Any], Any]
 
 
-def installed(site: Site, operator: Operator, act: Act, adapter: Adapter) -> AbstractContextManager[Change]:
+def installed(site: Site, operator: Operator, act: Act, adapter: Adapter) -> AbstractContextManager[type | None]:
     """A context in which the call of `site` is `act`; it gives the graph class to test, or ``None``."""
     own = _wrap(site, operator, act)
     if site.through is Through.METHOD:
@@ -30,7 +29,7 @@ def installed(site: Site, operator: Operator, act: Act, adapter: Adapter) -> Abs
     return _at(site, adapter, own)
 
 
-def _at(site: Site, adapter: Adapter, wrap: _Wrap) -> AbstractContextManager[Change]:
+def _at(site: Site, adapter: Adapter, wrap: _Wrap) -> AbstractContextManager[type | None]:
     if site.place is Place.GRAPH:
         return contextlib.nullcontext(_subclass(adapter.graph_class, site.attribute, wrap))
     module: Any = adapter.module  # type: ignore[attr-defined]  # a site of a module was found on one
@@ -40,9 +39,9 @@ def _at(site: Site, adapter: Adapter, wrap: _Wrap) -> AbstractContextManager[Cha
 
 
 @contextlib.contextmanager
-def _patched(module: Any, name: str, value: Any) -> Any:
+def _patched(module: Any, name: str, value: Any) -> Iterator[None]:
     with mock.patch.object(module, name, value):
-        yield None
+        yield
 
 
 def _wrap(site: Site, operator: Operator, act: Act) -> _Wrap:
