@@ -319,6 +319,15 @@ class SaysNothing(CUDAGraph):
         return GraphError()
 
 
+@FAULTS.graph_class("misuse.messages-of-any-refusal")
+class AsksWithoutWords(CUDAGraph):
+    """Only the calls that capture and replay say why they refuse; the refusals of the questions are empty."""
+
+    def _refuse(self, call: str, remedy: str) -> GraphError:
+        explained = ("capture_", "instantiate", "replay")
+        return super()._refuse(call, remedy) if call.startswith(explained) else GraphError()
+
+
 # -- keep_graph -------------------------------------------------------------------------------------------------------
 
 
