@@ -262,7 +262,7 @@ class StrayEndIgnored(CUDAGraph):
             super().capture_end()
 
 
-@FAULTS.graph_class("misuse.graph-survives-second-end", "misuse.end-twice")
+@FAULTS.graph_class("misuse.graph-survives-second-end")
 class SecondEndDropsTheGraph(CUDAGraph):
     """A second capture_end is refused, and takes the finished graph with it."""
 
