@@ -27,6 +27,12 @@ def on_arguments(site: Site) -> Iterator[Operator]:
         return
     for parameter in site.parameters:
         yield from _on_values(parameter)
+        if site.is_method and site.attribute != "__init__":
+            yield Operator(
+                f"{parameter.name} kept",
+                f"uses the {parameter.name} of the object's first call",
+                _kept(parameter.name),
+            )
         yield from _on_signature(parameter)
     names = [each.name for each in site.parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for one, other in itertools.pairwise(names):
@@ -46,7 +52,6 @@ def _on_values(parameter: inspect.Parameter) -> Iterator[Operator]:
             yield Operator(f"{name} as none", f"takes None for {name}", _replaced(name, lambda _: None))
     yield Operator(f"{name} of before", f"uses the {name} of the call before", _of_before(name))
     yield Operator(f"{name} of first", f"uses the first {name} ever", _of_first(name))
-    yield Operator(f"{name} kept", f"uses the {name} of the object's first call", _kept(name))
     literals = _LITERALS.get(name, ())
     for literal in literals:
         yield Operator(f"{name} always {literal}", f"uses {literal!r} for any {name}", _constant(name, literal))
