@@ -41,6 +41,7 @@ from conformance.isolation.messages import (
 from conformance.isolation.process_control import CALLS, OUTPUT, STACKS, TAIL, tail
 from conformance.isolation.sendable import sendable
 from conformance.records.subject import Subject
+from conformance.records.tested import accelerator_of
 from conformance.session.foreign_warnings import portable
 from conformance.session.process_state import ProcessState, changed_judges
 
@@ -265,6 +266,7 @@ def _ready(executor: Executor, nodeids: Sequence[str]) -> Ready:
         not_applicable=executor.selection.not_applicable,
         narrowed=executor.selection.narrowed,
         devices=_devices(executor),
+        accelerators=tuple(filter(None, map(accelerator_of, executor.adapters.values()))),
     )
 
 

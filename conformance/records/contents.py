@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -40,9 +41,25 @@ def check_header(values: Mapping[str, Any]) -> None:
     _check("started_at", values["started_at"], _is_time(values["started_at"]))
     _check_options(values["options"])
     _check_requirements(values["requirements"])
-    for test, ids in values["planned"].items():
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """The shape of a line of the plan."""
+
+    planned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    not_applicable: tuple[str, ...] = ()
+
+
+def check_plan(values: Mapping[str, Any]) -> None:
+    """Refuse a line of the plan likewise.
+
+    Raises:
+        ValueError: which value it is.
+    """
+    check_shape(values, PlanLine)
+    for test, ids in values.get("planned", {}).items():
         _check_ids(test, ids)
-    _check_distinct("not_applicable", values["not_applicable"])
 
 
 def check_result(values: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,91 @@ from conformance.requirements.registry import Requirement
 _TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
 
 if TYPE_CHECKING:
-    from conformance.records.record import Footer, Header, Record
+    from conformance.records.footer import Footer
+    from conformance.records.header import Header
+    from conformance.records.plan import Plan
+    from conformance.records.record import Record
     from conformance.records.result import TestResult
+
+
+class _Named:
+    """What all of some names have in common, told with the first of them."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._first = ""
+        self._count = 0
+
+    def add(self, name: str) -> None:
+        self._first = self._first if self._count else name
+        self._count += 1
+
+    def sentences(self) -> Iterator[str]:
+        """One sentence, or none when there is no name."""
+        if self._count:
+            first = self._first if self._first.isprintable() else repr(self._first)
+            more = f", and {self._count - 1:,} more" if self._count > 1 else ""
+            yield f"{one_line(first, 200)} {self._what}{more}"
+
+
+def _some(what: str, names: Iterable[str]) -> Iterator[str]:
+    named = _Named(what)
+    for name in names:
+        named.add(name)
+    return named.sentences()
+
+
+class Contradictions:
+    """What in the tests and the results of one record cannot be true, noted as they pass.
+
+    Attributes:
+        missing: the test functions of the installed suites that neither ran nor were left out; empty when the record is
+            of other suites.
+    """
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._unplanned = _Named("has a result and was not planned")
+        self._differing = _Named("decides others in its result than in the plan")
+        self._left_out = _Named("is planned and left out as not applicable")
+        self._unwaived = _Named("is waived, and no waiver in the header is for it")
+        self._unused = _Named("has a waiver and is not waived")
+        self.missing = dict.fromkeys(_installed_tests()) if header.suite_digest == suite_digest() else {}
+
+    def planned(self, test: str) -> None:
+        self.missing.pop(test.partition("[")[0], None)
+
+    def left_out(self, test: str, *, is_planned: bool) -> None:
+        self.missing.pop(test.partition("[")[0], None)
+        if is_planned:
+            self._left_out.add(test)
+
+    def result(self, result: TestResult, planned_ids: tuple[str, ...] | None) -> None:
+        """Note a result of a test that decides `planned_ids` by the plan; ``None`` when it is not planned."""
+        if planned_ids is None:
+            self._unplanned.add(result.test)
+        elif planned_ids != result.requirements and set(planned_ids) != set(result.requirements):
+            self._differing.add(result.test)
+        if result.verdict is not Verdict.WAIVED:
+            if result.waiver is not None:
+                self._unused.add(result.test)
+        elif not any(_is_for(waiver, result) for waiver in self._header.waivers):
+            self._unwaived.add(result.test)
+
+    def joined(self, others: Iterable[Contradictions]) -> Contradictions:
+        """Those of a run with these parts, none of which has a contradiction."""
+        whole = copy(self)
+        for other in others:
+            whole.missing = {test: None for test in whole.missing if test in other.missing}
+        return whole
+
+    def sentences(self, plan: Plan) -> Iterator[str]:
+        """What was found, each a sentence without its stop."""
+        known_ids = {entry.id for entry in self._header.requirements}
+        unknown_ids = {identity for ids in plan.sets() for identity in ids if identity not in known_ids}
+        yield from _some("is decided by a test, and is none of its requirements", sorted(unknown_ids))
+        for named in (self._unplanned, self._differing, self._left_out, self._unwaived, self._unused):
+            yield from named.sentences()
 
 
 def defects_of(record: Record, assessment: Assessment) -> tuple[str, ...]:
@@ -30,12 +114,11 @@ def defects_of(record: Record, assessment: Assessment) -> tuple[str, ...]:
     """
     header = record.header
     found = [] if record.chain.broken is None else [record.chain.broken]
-    found += [*_against_its_requirements(record), *_waived_without_a_waiver(record)]
+    found += record.contradictions.sentences(record.plan)
     if header.suite_digest == suite_digest():
         found += _against_the_installed(header)
         if assessment.verdict in {RunVerdict.CONFORMS, RunVerdict.CONFORMS_IN_PART}:
-            tests = {test.partition("[")[0] for test in (*header.planned, *record.not_applicable)}
-            missing = (test for test in _installed_tests() if test not in tests)
+            missing = record.contradictions.missing
             found += _some("is a test of its suites, and it neither ran nor was left out", missing)
     if record.footer is not None:
         found += _against_its_footer(record, record.footer, assessment)
@@ -45,38 +128,6 @@ def defects_of(record: Record, assessment: Assessment) -> tuple[str, ...]:
 
 
 # -- against itself ---------------------------------------------------------------------------------------------------
-
-
-def _against_its_requirements(record: Record) -> Iterator[str]:
-    planned = record.header.planned
-    known_ids = {entry.id for entry in record.header.requirements}
-    unknown_ids = {identity for ids in planned.values() for identity in ids if identity not in known_ids}
-    yield from _some("is decided by a test, and is none of its requirements", sorted(unknown_ids))
-    yield from _some(
-        "has a result and was not planned", (one.test for one in record.results if one.test not in planned)
-    )
-    yield from _some(
-        "decides others in its result than in the plan",
-        (one.test for one in record.results if set(planned.get(one.test, one.requirements)) != set(one.requirements)),
-    )
-    left_out = set(record.not_applicable)
-    yield from _some("is planned and left out as not applicable", (test for test in planned if test in left_out))
-
-
-def _waived_without_a_waiver(record: Record) -> Iterator[str]:
-    waivers = record.header.waivers
-    yield from _some(
-        "is waived, and no waiver in the header is for it",
-        (
-            one.test
-            for one in record.results
-            if one.verdict is Verdict.WAIVED and not any(_is_for(waiver, one) for waiver in waivers)
-        ),
-    )
-    yield from _some(
-        "has a waiver and is not waived",
-        (one.test for one in record.results if one.waiver is not None and one.verdict is not Verdict.WAIVED),
-    )
 
 
 def _is_for(waiver: Mapping[str, str], result: TestResult) -> bool:
@@ -94,8 +145,7 @@ def _against_its_footer(record: Record, footer: Footer, assessment: Assessment) 
             yield f"the {name} that it ends with are not those of its results"
     if footer.verdict != assessment.verdict.value:
         yield f"it ends with the verdict {footer.verdict}, and its results come to {assessment.verdict.value}"
-    tests = {result.test for result in record.results}
-    if footer.complete != (footer.stopped is None and all(test in tests for test in record.header.planned)):
+    if footer.complete != (footer.stopped is None and record.plan.ended == record.plan.planned):
         yield f"it ends as {'complete' if footer.complete else 'incomplete'}, and its results say otherwise"
     # A session of several implementations ends with the gravest status, so only a milder one is wrong.
     least = ExitStatus.NOT_CONFORMING if footer.waiver_problems else ExitStatus.CONFORMING
@@ -143,12 +193,3 @@ def _difference(recorded: Requirement, installed: Requirement) -> str:
 
 def _shown(value: Any) -> str:
     return one_line(repr(value)[:200], 60)
-
-
-def _some(what: str, names: Iterable[str]) -> Iterator[str]:
-    """One sentence for all of `names`, which tells the first."""
-    all_names = list(names)
-    if all_names:
-        first = all_names[0] if all_names[0].isprintable() else repr(all_names[0])
-        more = f", and {len(all_names) - 1} more" if len(all_names) > 1 else ""
-        yield f"{one_line(first, 200)} {what}{more}"
