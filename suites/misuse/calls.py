@@ -64,12 +64,19 @@ def _end_elsewhere(impl: Adapter, graph: Any, _path: Path) -> None:
         graph.capture_end()
 
 
+def _pools(_impl: Adapter, graph: Any, _path: Path) -> None:
+    if not hasattr(graph, "pools"):
+        raise Unsupported("the class has no pools(), and not every page lists one")
+    graph.pools()
+
+
 CALLS: dict[str, Call] = {
     "replay": Call(lambda _, graph, __: graph.replay(), (new, capturing, failed, reset)),
     "lazy-replay": Call(lambda _, graph, __: graph.replay(), (new_keep, capturing_keep, reset_keep), "keep_graph"),
     "instantiate": Call(
         lambda _, graph, __: graph.instantiate(), (new, new_keep, capturing_keep, captured, reset_keep), "keep_graph"
     ),
+    "pools": Call(_pools, (new, capturing, reset), "pools"),
     "pool": Call(lambda _, graph, __: graph.pool(), (new, capturing, reset), "pools"),
     "template": Call(lambda impl, graph, _: impl.raw_graph(graph), (new_keep, capturing, captured), "raw_handles"),
     "executable": Call(lambda impl, graph, _: impl.raw_exec(graph), (new, capturing, template), "raw_handles"),
