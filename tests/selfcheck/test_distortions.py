@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,8 +24,10 @@ from conformance.selfcheck.distortions.distortion import Distortion, chosen, eve
 from conformance.selfcheck.distortions.equivalents import Equivalent, equivalents, reason_for, refuse_idle
 from conformance.selfcheck.distortions.installing import installed
 from conformance.selfcheck.distortions.operator import Means, Operator
+from conformance.selfcheck.distortions.page import as_page
 from conformance.selfcheck.distortions.sites import Part, Place, Site, Through
 from conformance.selfcheck.outcomes import Observed, Outcome
+from conformance.selfcheck.table import Table, as_text, verdict
 
 
 class Box:
@@ -342,3 +345,19 @@ def test_an_excuse_is_found_by_pattern(every: list[Distortion]) -> None:
     reasons = {each.id: reason_for(each, listed) for each in every}
     assert reasons["reference.xpu/replay-twice"] == "for some reason"
     assert reasons["reference/replay-late"] is None
+
+
+def test_the_page_shows_what_is_rejected_what_is_excused_and_what_is_owed(every: list[Distortion]) -> None:
+    some = [replace(each, mark=Mark()) for each in every if each.id.startswith("reference/replay-")][:3]
+    passed = TestResult("a", ("replay.performs-work",), Verdict.PASS, "call", "")
+    failed = replace(passed, test="b", verdict=Verdict.FAIL, expected="one", seen="two")
+    rows = (_judged(some[0], [failed]), _judged(some[1], [passed], "all the same"), _judged(some[2], [passed]))
+    table = Table(rows, {"torch": "2"}, False, "1", "0" * 64, "today", 1.0, 2)
+    page = as_page(table)
+    assert "| reference | 3 | 1 | 0 | 1 | 1 |" in page
+    assert f"| all the same | {some[1].id} |" in page
+    assert f"| {some[2].id} | {some[2].about} | survived | no test makes a call in which it differs |" in page
+    assert f"| {some[0].name} | {some[0].about} | `replay.performs-work` | must | 1 |" in page
+    assert verdict(table) == "3 distortions: 1 killed, 1 survived, 1 equivalent"
+    assert f"SURVIVED: {some[2].name} (reference): no test makes" in as_text(table)
+    assert Table.from_dict(json.loads(json.dumps(table.to_dict()))).rows == rows
