@@ -24,7 +24,7 @@ def on_answers(site: Site) -> Iterator[Operator]:
     yield Operator("answers the last", "answers what it answered before, whoever asked", _previous)
     if site.is_method:
         yield Operator("answers its last", "answers what it answered the same object before", _previous_own)
-        yield Operator("answers for another", "answers for the other object that asked last", _anothers)
+        yield Operator("answers for another", "answers for another object", _anothers)
     if site.through is Through.CALL:
         yield _changed("answers detached", "answers without history for autograd", _each(lambda x: x.detach()))
         yield _changed("answers copied", "answers copies", _each(lambda x: x.clone()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.selfcheck.distortions.call import Act, Call, PerOwner, differ
 from conformance.selfcheck.distortions.operator import Means, Operator
-from conformance.selfcheck.distortions.sites import Site
+from conformance.selfcheck.distortions.sites import Place, Site
 from conformance.selfcheck.distortions.values import changes_of
 
 _EMPTY = inspect.Parameter.empty
@@ -33,7 +33,7 @@ def on_arguments(site: Site) -> Iterator[Operator]:
                 f"uses the {parameter.name} of the object's first call",
                 _kept(parameter.name),
             )
-        yield from _on_signature(parameter)
+        yield from _on_signature(parameter, constructs=site.place is Place.GRAPH and site.attribute == "__init__")
     names = [each.name for each in site.parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for one, other in itertools.pairwise(names):
         yield Operator(
@@ -335,11 +335,11 @@ def _elsewhere(name: str) -> Callable[[Means], Act]:
 # -- what is taken ----------------------------------------------------------------------------------------------------
 
 
-def _on_signature(parameter: inspect.Parameter) -> Iterator[Operator]:
+def _on_signature(parameter: inspect.Parameter, *, constructs: bool) -> Iterator[Operator]:
     name = parameter.name
     if parameter.default is _EMPTY:
         yield Operator(f"{name} optional", f"does without {name}", _optional(name), _with(name, default=None))
-    else:
+    elif not constructs:  # no test is begun with a class that cannot be constructed
         yield Operator(f"{name} required", f"insists on {name}", _required(name), _with(name, default=_EMPTY))
     yield Operator(f"{name} renamed", f"calls {name} otherwise", _renamed(name), _with(name, name=f"{name}_"))
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import mmap
 import weakref
@@ -125,11 +126,13 @@ class Owners:
         self._seen: list[weakref.ref[Any]] = []
 
     def other_than(self, owner: Any) -> Any:
-        """The one that was called last and is not `owner`, which is noted; ``None`` when there is none."""
+        """Another object of the kind of `owner`, which is noted: the one called last, or else any; or ``None``."""
         alive = [(each, ref) for ref in self._seen if (each := ref()) is not None]
         self._seen = [ref for each, ref in alive if each is not owner]
         others = [each for each, _ in alive if each is not owner]
         self._seen.append(weakref.ref(owner))
+        # Those that were made before the process was forked are not among them, as they are frozen.
+        others = others or [each for each in gc.get_objects() if type(each) is type(owner) and each is not owner]
         return others[-1] if others else None
 
 

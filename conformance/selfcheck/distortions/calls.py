@@ -24,7 +24,7 @@ def on_calls(site: Site) -> Iterator[Operator]:
         yield Operator("every other", "does its work at every second call only", _done_when(lambda n: n % 2 == 1))
         yield Operator("late", "does its work at the object's next call of it", _late)
         if site.is_method:
-            yield Operator("for another", "does its work for the other object that was asked last", _for_another)
+            yield Operator("for another", "does its work for another object", _for_another)
     if not site.is_question:
         yield Operator("twice", "does its work twice", _twice)
         yield Operator("in a thread", "does its work in another thread", _in_a_thread)
