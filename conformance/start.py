@@ -12,8 +12,8 @@ from conformance.files import refuse_to_replace
 from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
-from conformance.session.options import is_one_file
 from conformance.session.other_plugins import Guard, refuse_options
+from conformance.session.record_paths import is_one_file
 from conformance.session.recorder import Recorder
 from conformance.waivers.clock import today
 from conformance.waivers.reading import read_waivers
@@ -84,7 +84,7 @@ def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWa
 
     cases: dict[str, Case] = {}
     selection = Selection()
-    specs = _execute(config, options, cases, selection)
+    specs = _execute(config, options, cases, selection, alone=True)
     recorder = Recorder(config, options, load_registry(), cases, selection, waivers)
     accelerators = list(filter(None, (accelerator_of(adapter) for adapter, _ in specs)))
     if not config.option.collectonly and share(accelerators):
@@ -94,7 +94,13 @@ def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWa
 
 
 def _execute(
-    config: pytest.Config, options: Options, cases: dict[str, Case], selection: Selection, *, trial: bool = True
+    config: pytest.Config,
+    options: Options,
+    cases: dict[str, Case],
+    selection: Selection,
+    *,
+    trial: bool = True,
+    alone: bool = False,
 ) -> list[tuple[Adapter, str]]:
     # Only in a process that runs tests: these import the implementation.
     from conformance.adapters.implementations import resolve_all
@@ -107,6 +113,7 @@ def _execute(
     config.pluginmanager.register(fixtures, "conformance-fixtures")
     config.pluginmanager.register(Guard(cases, selection), "conformance-guard")
     executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
+    executor.alone = alone
     config.pluginmanager.register(executor, "conformance-executor")
     return [(adapter, specs[name]) for name, adapter in adapters.items()]
 

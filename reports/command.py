@@ -43,6 +43,8 @@ def _report(options: argparse.Namespace) -> int:
     for record in records:
         print(f"record:  {visible_line(record.path)}")
         print(f"verdict: {visible_line(record.claim.line)}")
+        for remark in record.remarks:
+            print(f"note:    {visible_line(remark)}")
     # The first one written is the page to begin with.
     print(f"report:  {visible_line(pages[0] if pages else options.output)}")
     return ExitStatus.USAGE if refused else ExitStatus.CONFORMING

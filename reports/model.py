@@ -16,7 +16,6 @@ from conformance.records.claim import Claim
 from conformance.records.notes import Other
 from conformance.records.record import Record
 from conformance.records.result import TestResult
-from conformance.records.tested import remarks
 from conformance.records.verdicts import Verdict
 from conformance.requirements.revisions import Revision
 from reports.detection import Detection, detection
@@ -282,7 +281,7 @@ def _notices(runs: Sequence[tuple[Column, Record]]) -> tuple[str, ...]:
         footer = record.footer
         if footer is not None and dict(footer.counts) != {str(key): n for key, n in record.assessment.tests.items()}:
             notices.append(f"{column.label}: the counts that the record ends with are not those of its results.")
-        notices += [f"{column.label}: {remark}." for remark in remarks(record.header.environment)]
+        notices += [f"{column.label}: {remark}." for remark in record.remarks]
     return tuple(notices)
 
 

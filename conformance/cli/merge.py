@@ -36,6 +36,8 @@ def _merge(options: argparse.Namespace) -> int:
         tell_refused(refused or (), len(options.records))
     print(f"record:  {visible_line(record.path)}")
     print(f"verdict: {visible_line(record.claim.line)}")
+    for remark in record.remarks:
+        print(f"note:    {visible_line(remark)}")
     if record.footer is None:
         return ExitStatus.USAGE
     for problem in record.footer.waiver_problems:

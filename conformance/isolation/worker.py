@@ -138,6 +138,8 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Say what there is to run, once this process is as it will be before each test."""
         executor = self._executor
+        if not executor.selection.settled:
+            return  # why not is on its way
         for adapter in executor.adapters.values():
             trace(adapter, self._ring)
         executor.try_captures(allowed=self._trial)

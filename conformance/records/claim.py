@@ -87,7 +87,7 @@ _LEADS = {
 _NO_CLAIM = {
     RunVerdict.NARROWED: "only a part of the suites was selected",
     RunVerdict.INCOMPLETE: "tests were skipped or not run",
-    RunVerdict.ERROR: "the kit or the adapter failed",
+    RunVerdict.ERROR: "the kit or the adapter failed, or the device had no memory",
 }
 
 

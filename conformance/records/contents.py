@@ -15,7 +15,7 @@ from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.profiles import PROFILES
 from conformance.requirements.registry import Requirement
 from conformance.requirements.revisions import Revision
-from conformance.requirements.vocabulary import DIALECTS
+from conformance.requirements.vocabulary import DIALECTS, is_name
 
 #: What the subject of a run is that could not ask for more; see `conformance.records.subject.Subject.unknown`.
 _UNKNOWN = "unknown"
@@ -33,11 +33,13 @@ def check_header(values: Mapping[str, Any]) -> None:
     Raises:
         ValueError: which value it is.
     """
-    for name in ("implementation", "kit_version"):
-        _check(name, values[name], bool(values[name]) and not _SURROGATE.search(values[name]))
-    dialect, revision = values["dialect"], values["revision"]
+    name, version, dialect, revision = (values[key] for key in ("implementation", "kit_version", "dialect", "revision"))
+    is_unknown = dialect == revision == _UNKNOWN
+    # Of what could not be asked for its name, the words of the command line stand there.
+    _check("implementation", name, is_name(name) or (is_unknown and bool(name) and name.isprintable()))
+    _check("kit_version", version, bool(version) and not _SURROGATE.search(version))
     _check("dialect", dialect, dialect in {*DIALECTS, _UNKNOWN})
-    _check("revision", revision, _is_revision(revision) or dialect == revision == _UNKNOWN)
+    _check("revision", revision, _is_revision(revision) or is_unknown)
     _check("started_at", values["started_at"], _is_time(values["started_at"]))
     _check_options(values["options"])
     _check_requirements(values["requirements"])
@@ -111,6 +113,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     are_known = isinstance(profiles, list) and all(isinstance(name, str) and name in PROFILES for name in profiles)
     _check("option profile", profiles, are_known)
     _check("option strict", strict, isinstance(strict, bool))
+    complete = options.get("complete") or False
+    _check("option complete", complete, isinstance(complete, bool))
     _check("option shard", shard, shard is None or (isinstance(shard, str) and _is_shard(shard)))
 
 

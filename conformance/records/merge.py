@@ -29,8 +29,9 @@ from conformance.records.writer import RecordWriter
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: So many tests that are missing or of another shard are named, for each record.
+#: So many tests that are missing or of another shard are named, for each record; reasons that a refusal tells.
 _NAMED = 20
+_SHOWN = 5
 
 
 class Waivers(Watcher, Protocol):
@@ -62,7 +63,7 @@ def merge(
             a record ends the merge.
 
     Raises:
-        RecordError: a record cannot be read or written, or they do not belong together; each reason on a line.
+        RecordError: a record cannot be read or written, or they do not belong together.
         UsageError: `output` is one of them, or there are none.
         WriteError: `output` cannot be written to its end; it is as it was.
     """
@@ -73,10 +74,16 @@ def merge(
     shards = _read(paths, waivers, refused)
     reasons = why_not(shards, lacking=bool(refused))
     if reasons:
-        raise RecordError("these records do not make one run:\n" + "\n".join(f"  {reason}" for reason in reasons))
+        raise RecordError(f"these records do not make one run: {_first(reasons)}")
     problems = _waiver_problems([each.waivers for each in shards if each.waivers is not None])
     records = sorted((each.record for each in shards), key=lambda record: _shard(record).index)
     return _write(records, output, problems)
+
+
+def _first(reasons: Sequence[str]) -> str:
+    """The first of `reasons`, and how many there are: a refusal is one line."""
+    more = len(reasons) - _SHOWN
+    return "; ".join([*reasons[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _waiver_problems(waivers: Sequence[Waivers]) -> tuple[str, ...]:
@@ -253,6 +260,8 @@ def _shard_of(header: Header) -> Shard | None:
 
 def _write(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -> Record:
     merged = _merged(records, output, problems)
+    if merged.footer is not None and merged.defects:
+        raise RecordError(f"the run that these records make would be refuted: {_first(merged.defects)}")
     with moved_into_place(output) as [part], contextlib.closing(RecordWriter(part)) as writer:
         try:
             writer.header(merged.header, {})

@@ -15,7 +15,7 @@ from typing import Protocol
 from conformance.records.assessment import Assessment, Target, assess
 from conformance.records.chain import Chain
 from conformance.records.claim import Claim, claim
-from conformance.records.defects import Contradictions, defects_of
+from conformance.records.defects import Contradictions, defects_of, why_not_compared
 from conformance.records.footer import Footer
 from conformance.records.header import Header
 from conformance.records.notes import Notes
@@ -23,6 +23,7 @@ from conformance.records.outcomes import Outcomes
 from conformance.records.plan import Plan
 from conformance.records.result import TestResult
 from conformance.records.stream import Ended, Entry, LeftOut, Planned, RecordStream, Reproduced, Started
+from conformance.records.tested import remarks
 from conformance.records.verdicts import Verdict
 
 
@@ -103,6 +104,12 @@ class Record:
     def defects(self) -> tuple[str, ...]:
         """What refutes the record, each a sentence: see `conformance.records.defects`."""
         return defects_of(self, self.as_told)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What readers must know beside the claim, each a sentence without its stop."""
+        reason = None if self.defects else why_not_compared(self.header)
+        return (*remarks(self.header.environment), *(() if reason is None else (reason,)))
 
     @cached_property
     def as_told(self) -> Assessment:
@@ -228,7 +235,7 @@ class _Summing:
         elif isinstance(entry, Ended):
             self._result(entry.result, entry.size)
         elif isinstance(entry, Planned):
-            self._contradictions.planned(entry.test)
+            self._contradictions.planned(entry.test, entry.requirements)
             if self._watcher is not None:
                 self._watcher.planned(entry.test, entry.requirements)
         elif isinstance(entry, LeftOut):

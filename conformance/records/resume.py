@@ -117,7 +117,7 @@ def refuse_another_run(path: Path, earlier: Beginning, header: Header, planned: 
         if test is None and earlier.plan.planned > now.planned:
             test = next(test for test in _planned_at(path) if not now.is_planned(test))
         if test is not None:
-            reasons.append(f"other tests, such as {test}")
+            reasons.append(f"other tests, such as {_shown(test)}")
     if reasons:
         raise RecordError(f"--resume={path}: the record is of another run: {'; '.join(reasons)}")
 
@@ -128,7 +128,11 @@ def _planned_at(path: Path) -> Iterator[str]:
 
 def _differing(word: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     return [
-        f"another {word} {name}: {first.get(name)!r} and {second.get(name)!r}"
+        f"another {word} {_shown(name)}: {first.get(name)!r} and {second.get(name)!r}"
         for name in sorted(set(first) | set(second))
         if first.get(name) != second.get(name)
     ]
+
+
+def _shown(name: str) -> str:
+    return name if name.isprintable() else repr(name)

@@ -19,7 +19,7 @@ ERRORS = "conformance.errors"
 #: Decorators that mean something to the kit or to pytest alone.
 KIT_DECORATORS = ("pytest", "requirement", "time_limit", "property_test", "given", "settings")
 #: Questions that only the kit can ask: what hangs on their answers is left out.
-KIT_QUESTIONS = ("missing_method",)
+KIT_QUESTIONS = ("missing_method", "is_out_of_memory")
 #: Names that mean something to pytest alone.
 KIT_NAMES = ("__tracebackhide__",)
 

@@ -20,9 +20,9 @@ from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
 from conformance.session.interrupts import interrupts_held_back
-from conformance.session.options import record_paths
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
+from conformance.session.record_paths import record_paths
 from conformance.text import published, visible
 from conformance.waivers.checking import RunFacts
 
@@ -161,7 +161,7 @@ class Recorder:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write the headers, where this process collects."""
-        if self.config.option.collectonly:
+        if self.config.option.collectonly or not self.selection.settled:
             return
         try:
             nodeids = {case.nodeid for case in self.begin(self._collected(session))}
@@ -239,9 +239,12 @@ class Recorder:
 
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
+        shown = script(text)
+        if shown is None:
+            return
         try:
             with interrupts_held_back():
-                result = self.runs[case.implementation].reproduced(case.test, script(text))
+                result = self.runs[case.implementation].reproduced(case.test, shown)
         except WriteError as error:
             self._give_up(error)
         if self.options.reproducers is not None:

@@ -51,6 +51,7 @@ def recorded(tmp_path: Path, registry: Registry) -> Recorded:
             dialect=dialect,
             revision=revision,
             capabilities=capabilities,
+            options={"waivers": "waivers.toml"},
             planned=len(planned),
             not_applicable=0,
             requirements=tuple(registry.requirements.values()),

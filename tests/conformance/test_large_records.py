@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -35,7 +34,14 @@ TWO = Requirement("area.two", "area", "must", "Two.", ("a page",), "2.8")
 REGISTRY = Registry([Area("area", "An area", (ONE, TWO))])
 SUBJECT = Subject("mine", "mine.py:Mine", "cuda", "2.13", {}, {"python": "3.11"})
 FEW, MANY = 1_000, 10_000
-COMMAND = "import sys; from conformance.cli import main; sys.exit(main())"
+#: What the system says of a child counts its parent's memory, too; this is the process's own.
+COMMAND = """
+import sys
+from conformance.cli import main
+status = main()
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1], file=sys.stderr)
+sys.exit(status)
+"""
 
 
 def failing(test: str) -> TestResult:
@@ -76,13 +82,13 @@ def names_of(count: int) -> list[str]:
 
 def peak(*words: str) -> float:
     """The most memory that the process of a command had, in MiB."""
-    with subprocess.Popen([sys.executable, "-c", COMMAND, *words], stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING}
-    return usage.ru_maxrss / 1024
+    command = [sys.executable, "-c", COMMAND, *words]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode in {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING}, done.stderr
+    return int(done.stderr.split()[-1]) / 1024
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system says nothing of a process's memory")
 def test_memory_and_pages_do_not_grow(tmp_path: Path) -> None:
     peaks: dict[int, list[float]] = {}
     pages: dict[int, int] = {}

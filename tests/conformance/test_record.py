@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.records.writer import RecordWriter
 from conformance.requirements.registry import Requirement
-from conformance.session.options import record_paths
+from conformance.session.record_paths import record_paths
 
 ENTRY = Requirement("a.b", "a", "must", "t", ("d",), "2.8", capability="pools")
 HEADER = Header(
@@ -75,6 +76,17 @@ def test_a_record_round_trips(tmp_path: Path) -> None:
     assert not record.truncated
     assert record.died_in is None
     assert record.assessment.verdict is RunVerdict.DOES_NOT_CONFORM
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("complete", "no"), ("strict", 1), ("profile", ["speed"]), ("shard", "3/2")]
+)
+def test_an_option_that_there_is_none_of_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    writer = RecordWriter(tmp_path / "run.jsonl")
+    writer.header(replace(HEADER, options={name: value}), {})
+    writer.close()
+    with pytest.raises(RecordError, match=f"option {name} is "):
+        read_record(tmp_path / "run.jsonl")
 
 
 def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
