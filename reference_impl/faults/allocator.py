@@ -346,7 +346,7 @@ def replay_allocates() -> AbstractContextManager[Any]:
     return replaced(GraphCore, "_launch", wrap)
 
 
-@FAULTS.patch("replay.static-outputs", "replay.overwrites-outputs", "pools.live-outputs-kept")
+@FAULTS.patch("pools.live-outputs-kept")
 def second_graph_reuses_the_firsts_outputs() -> AbstractContextManager[Any]:
     """A second capture into a pool begins at the pool's start and writes over living tensors of the first."""
 

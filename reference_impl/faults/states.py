@@ -277,7 +277,7 @@ class StrayEndIgnored(CUDAGraph):
             super().capture_end()
 
 
-@FAULTS.graph_class("misuse.graph-survives-second-end", "misuse.end-twice")
+@FAULTS.graph_class("misuse.graph-survives-second-end")
 class SecondEndDropsTheGraph(CUDAGraph):
     """A second capture_end is refused, and takes the finished graph with it."""
 
@@ -332,6 +332,15 @@ class SaysNothing(CUDAGraph):
 
     def _refuse(self, call: str, remedy: str) -> GraphError:
         return GraphError()
+
+
+@FAULTS.graph_class("misuse.messages-of-any-refusal")
+class AsksWithoutWords(CUDAGraph):
+    """Only the calls that capture and replay say why they refuse; the refusals of the questions are empty."""
+
+    def _refuse(self, call: str, remedy: str) -> GraphError:
+        explained = ("capture_", "instantiate", "replay")
+        return super()._refuse(call, remedy) if call.startswith(explained) else GraphError()
 
 
 # -- keep_graph -------------------------------------------------------------------------------------------------------
