@@ -22,15 +22,15 @@ FIND_PYTHON = for python in $(PYTHONS); do \
 
 conformance: $(STAMP)
 	@mkdir -p $(OUT); \
-	$(BIN)/python -m pytest --impl=reference --record=$(RECORD) -q; status=$$?; \
-	$(BIN)/graph-conformance report $(RECORD) --output $(OUT)/report $(if $(wildcard $(KILLS)),--self-check $(KILLS)) \
+	$(BIN)/python -m pytest --impl=reference --record=$(RECORD) --force -q; status=$$?; \
+	$(BIN)/graph-conformance report $(RECORD) --output $(OUT)/report --force $(if $(wildcard $(KILLS)),--self-check $(KILLS)) \
 		|| exit $$?; \
 	exit $$status
 
 # The second time by file, since the tests of one share what is costly to make.
 test: $(STAMP)
 	@mkdir -p $(OUT)/faces
-	$(BIN)/python -m pytest --impl=$(FACES) --record=$(OUT)/faces -q -n 2
+	$(BIN)/python -m pytest --impl=$(FACES) --record=$(OUT)/faces --force -q -n 2
 	$(BIN)/graph-conformance requirements --coverage $(OUT)/faces/*.jsonl
 	$(BIN)/python -m pytest tests -q -n 2 --dist loadfile
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol
 
 import torch
 
+from conformance.errors import is_out_of_memory
 from conformance.tracebacks import missing_method
 
 __all__ = [
@@ -112,7 +113,8 @@ def expect_raises(
 ) -> BaseException:
     """Reject unless `call` raises one of `kinds`; return what it raised.
 
-    Any refusal will do (`is_refusal`) unless `kinds` says otherwise.  A gap in the adapter is never what `kinds` means.
+    Any refusal will do (`is_refusal`) unless `kinds` says otherwise.  A gap in the adapter and a want of device
+    memory are never what `kinds` means.
 
     >>> promise = "replay before capture is refused"
     >>> def replay():
@@ -130,7 +132,7 @@ def expect_raises(
     except NotConforming:
         raise
     except kinds as error:
-        if missing_method(error) is not None:
+        if missing_method(error) is not None or is_out_of_memory(error):
             raise
         if kinds is Exception and not is_refusal(error):
             fail(promise, f"{type(error).__name__}, which refuses nothing: {error}")

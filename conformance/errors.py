@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from enum import IntEnum
 
 from conformance.text import said, visible
@@ -62,6 +64,41 @@ class Unavailable(ImplementationError):
 
 class RecordError(UsageError):
     """A record cannot be written or read."""
+
+
+#: How torch, the runtimes and the drivers of several makers say it, in messages and in the names of their codes.
+_NO_MEMORY = re.compile(r"out[ _]?of[ _]?((device|host)[ _]?)?memory|errormemoryallocation", re.IGNORECASE)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the device, which others may use too, had no memory left.
+
+    >>> is_out_of_memory(RuntimeError("CUDA error: out of memory"))
+    True
+    >>> is_out_of_memory(RuntimeError("cudaMalloc: <cudaError_t.cudaErrorMemoryAllocation: 2>"))
+    True
+    >>> is_out_of_memory(MemoryError())  # of the host, and of this process
+    False
+    """
+    if type(error).__name__ == "OutOfMemoryError":
+        return True
+    # What a rejection expected may be about memory; what it saw counts.
+    return _NO_MEMORY.search(said(getattr(error, "seen", error))) is not None
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """`error`, and what led to it, one after the other; those of a group stand behind it."""
+    ids: set[int] = set()
+    rest = [] if error is None else [error]
+    while rest:
+        current = rest.pop(0)
+        if id(current) in ids:
+            continue
+        ids.add(id(current))
+        yield current
+        rest += getattr(current, "exceptions", ())
+        cause = current.__cause__ or current.__context__
+        rest += [] if cause is None else [cause]
 
 
 def one_line(error: BaseException | str, limit: int = 400) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.errors import ConformanceError, KitError
+from conformance.errors import ConformanceError
 from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
 from conformance.paths import SUITES, use_own
 from conformance.session import options
-from conformance.session.ending import end_session
+from conformance.session.ending import refuse
 from conformance.text import visible_line
 
 
@@ -39,10 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
             from conformance import start
 
             start.start(config, session_options)
-    except KitError as error:
-        end_session(f"conformance: {visible_line(error)}", error.exit_status)
     except ConformanceError as error:
-        raise pytest.UsageError(f"conformance: {visible_line(error)}") from None
+        refuse(error)
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from conformance.adapters.implementations import check_name, is_software
 from conformance.errors import UsageError
+from conformance.files import refuse_to_replace
 from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
 from conformance.session.other_plugins import Guard, refuse_options
+from conformance.session.record_paths import is_one_file
 from conformance.session.recorder import Recorder
 from conformance.waivers.clock import today
 from conformance.waivers.reading import read_waivers
@@ -42,7 +44,9 @@ def start(config: pytest.Config, options: Options) -> None:
 
         trial = config.workerinput[START_UP]["trial"]
         _execute(config, options, {}, Selection(), trial=trial)
-    elif _is_isolated(config, options):
+        return
+    _refuse_to_replace_a_record(config, options)
+    if _is_isolated(config, options):
         _supervise(config, options, _waivers(config, options))
     else:
         _in_this_process(config, options, _waivers(config, options))
@@ -57,6 +61,15 @@ def _is_isolated(config: pytest.Config, options: Options) -> bool:
     return distributed or not all(is_software(spec, options.device) for spec in options.implementations)
 
 
+def _refuse_to_replace_a_record(config: pytest.Config, options: Options) -> None:
+    """At once, where its name is known before an implementation is; files in a folder are when they are opened."""
+    record = options.record
+    if record is None or options.resume is not None or config.option.collectonly:
+        return
+    if is_one_file(record, len(options.implementations)):
+        refuse_to_replace("--record", Path(record), force=options.force)
+
+
 def _waivers(config: pytest.Config, options: Options) -> SessionWaivers:
     """Only where the user started the session: workers leave it to that process to accept what they report."""
     registry = load_registry()
@@ -65,18 +78,29 @@ def _waivers(config: pytest.Config, options: Options) -> SessionWaivers:
 
 
 def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWaivers) -> None:
+    from conformance.isolation.process_control import share
     from conformance.records.subject import Subject
+    from conformance.records.tested import accelerator_of
 
     cases: dict[str, Case] = {}
     selection = Selection()
-    specs = _execute(config, options, cases, selection)
+    specs = _execute(config, options, cases, selection, alone=True)
     recorder = Recorder(config, options, load_registry(), cases, selection, waivers)
+    accelerators = list(filter(None, (accelerator_of(adapter) for adapter, _ in specs)))
+    if not config.option.collectonly and share(accelerators):
+        recorder.note_other_run()
     recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
     config.pluginmanager.register(recorder, "conformance-recorder")
 
 
 def _execute(
-    config: pytest.Config, options: Options, cases: dict[str, Case], selection: Selection, *, trial: bool = True
+    config: pytest.Config,
+    options: Options,
+    cases: dict[str, Case],
+    selection: Selection,
+    *,
+    trial: bool = True,
+    alone: bool = False,
 ) -> list[tuple[Adapter, str]]:
     # Only in a process that runs tests: these import the implementation.
     from conformance.adapters.implementations import resolve_all
@@ -89,6 +113,7 @@ def _execute(
     config.pluginmanager.register(fixtures, "conformance-fixtures")
     config.pluginmanager.register(Guard(cases, selection), "conformance-guard")
     executor = Executor(config, options, load_registry(), adapters, specs, cases, selection)
+    executor.alone = alone
     config.pluginmanager.register(executor, "conformance-executor")
     return [(adapter, specs[name]) for name, adapter in adapters.items()]
 

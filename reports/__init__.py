@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.errors import RecordError
+from conformance.files import moved_into_place
 from conformance.records.record import Record
 from conformance.selfcheck.reading import read_table
 from reports.html import to_html
 from reports.markdown import to_markdown
 from reports.model import build
 
-__all__ = ["write"]
+__all__ = ["PAGES", "write"]
+
+#: The names of the pages; the one to begin with is first.
+PAGES = ("report.html", "report.md")
 
 
 def write(records: Sequence[Record], output: Path, self_check: Path | None = None) -> list[Path]:
@@ -27,19 +31,24 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
         The files written.
 
     Raises:
-        RecordError: there is no record, the table cannot be read, or `output` cannot be written.  The table is read
-            before anything is written, so a refusal leaves an earlier report as it was.
+        RecordError: there is no record, or the table cannot be read.
+        UsageError: `output` is none that can be written.
+        WriteError: the disk is full.  Whatever is raised, an earlier report is as it was.
 
     >>> import tempfile
-    >>> from conformance.records.record import Header
+    >>> from conformance.records.header import Header
+    >>> from conformance.records.record import read_record
+    >>> from conformance.records.writer import RecordWriter
     >>> header = Header(
     ...     implementation="vendor", dialect="cuda", revision="2.14", capabilities={}, environment={}, options={},
-    ...     planned={}, not_applicable=(), narrowed=False, requirements=(), kit_version="0.1.0", suite_digest="",
+    ...     planned=0, not_applicable=0, narrowed=False, requirements=(), kit_version="0.1.0", suite_digest="",
     ...     started_at="2026-01-01T12:00:00+00:00",
     ... )
-    >>> record = Record(Path("vendor.jsonl"), header, results=(), started=(), footer=None, truncated=False)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pages = write([record], Path(folder))
+    ...     writer = RecordWriter(Path(folder, "vendor.jsonl"))
+    ...     writer.header(header, {})
+    ...     writer.close()
+    ...     pages = write([read_record(writer.path)], Path(folder))
     ...     text = pages[1].read_text(encoding="utf-8")
     >>> [page.name for page in pages]
     ['report.html', 'report.md']
@@ -49,11 +58,9 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
     if not records:
         raise RecordError("a report needs at least one record")
     report = build(records, None if self_check is None else read_table(self_check))
-    pages = {output / "report.html": to_html(report), output / "report.md": to_markdown(report)}
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        for path, text in pages.items():
-            path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise RecordError(f"the report cannot be written to {output}: {error.strerror or error}") from None
-    return list(pages)
+    texts = [to_html(report), to_markdown(report)]
+    pages = [output / name for name in PAGES]
+    with moved_into_place(*pages) as parts:
+        for part, text in zip(parts, texts, strict=True):
+            part.write_text(text, encoding="utf-8", newline="\n")
+    return pages

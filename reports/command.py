@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
-from conformance.errors import ExitStatus, UsageError
-from conformance.records.record import read_record
+from conformance.cli.refusals import add_skip_refused, tell_refused
+from conformance.errors import ExitStatus, RecordError
+from conformance.files import refuse_to_replace
+from conformance.records.record import Record, read_record
 from conformance.text import visible_line
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "report", "Write a report from records.", _report)
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="records of runs")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder to write to")
+    parser.add_argument("--force", action="store_true", help="replace the report there if there is one")
+    add_skip_refused(parser)
     parser.add_argument(
         "--self-check", type=Path, metavar="FILE", help="show what the suites detect: the output of self-check --json"
     )
@@ -31,16 +35,29 @@ def add(commands: Commands) -> None:
 def _report(options: argparse.Namespace) -> int:
     import reports
 
-    records = [read_record(path) for path in options.records]
-    try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        pages: list[Path] = reports.write(records, options.output, options.self_check)
-    except OSError as error:
-        file = error.filename or options.output
-        raise UsageError(f"the report {file} cannot be written: {error.strerror or error}") from None
+    for name in reports.PAGES:
+        refuse_to_replace("--output", options.output / name, force=options.force)
+    records, refused = _read(options)
+    tell_refused(refused, len(options.records))
+    pages: list[Path] = reports.write(records, options.output, options.self_check)
     for record in records:
         print(f"record:  {visible_line(record.path)}")
         print(f"verdict: {visible_line(record.claim.line)}")
+        for remark in record.remarks:
+            print(f"note:    {visible_line(remark)}")
     # The first one written is the page to begin with.
     print(f"report:  {visible_line(pages[0] if pages else options.output)}")
-    return ExitStatus.CONFORMING
+    return ExitStatus.USAGE if refused else ExitStatus.CONFORMING
+
+
+def _read(options: argparse.Namespace) -> tuple[list[Record], list[str]]:
+    """The records, and why others are left out."""
+    records, refused = [], []
+    for path in options.records:
+        try:
+            records.append(read_record(path))
+        except RecordError as error:
+            if not options.skip_refused:
+                raise
+            refused.append(str(error))
+    return records, refused

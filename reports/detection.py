@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from conformance.records.record import Header
+from conformance.records.header import Header
 from conformance.selfcheck.outcomes import AS_PROMISED, Outcome, Row, counts
 from conformance.selfcheck.table import Table, complaint
 from reports.words import OUTCOMES, Word, seconds

@@ -49,7 +49,8 @@ def _lines(report: Report) -> Iterator[str]:
         where = f" on {_text(one.column.label)}" if several else ""
         values = [f"{_text(name)} = {_text(value)}" for name, value in one.values]
         text = "; ".join([*values, _text(one.note)] if one.note else values)
-        yield f"- {_code(one.title)}{where}: {_text(one.text)} {text} ({_code(one.test)})"
+        test = f" ({_code(one.test)})" if one.test else ""
+        yield f"- {_code(one.title)}{where}: {_text(one.text)} {text}{test}"
     if not report.observations:
         yield "None."
     for heading, absences in (("Not supported", report.unsupported), ("Not applicable", report.not_applicable)):
@@ -87,9 +88,12 @@ def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
         yield "This test decides no requirement that is scored here."
     for test in finding.tests:
         yield from _test(test, "Promised" if requirement is not None and requirement.level == "must" else "Expected")
+    if finding.more:
+        yield from ("", f"And {finding.more:,} more that went wrong.")
     if finding.others:
-        others = ", ".join(f"{_code(test.test)} {_text(test.verdict.value)}" for test in finding.others)
-        yield from ("", f"Other tests of this requirement: {others}")
+        others = [f"{_code(test.test)} {_text(test.verdict.value)}" for test in finding.others]
+        others += [f"and {finding.more_others:,} more"] if finding.more_others else []
+        yield from ("", f"Other tests of this requirement: {', '.join(others)}")
 
 
 def _test(test: TestResult, lead: str) -> Iterator[str]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from conformance.records.assessment import Tally
 from conformance.records.claim import Claim
+from conformance.records.notes import Other
 from conformance.records.record import Record
 from conformance.records.result import TestResult
-from conformance.records.tested import remarks
 from conformance.records.verdicts import Verdict
 from conformance.requirements.revisions import Revision
 from reports.detection import Detection, detection
@@ -69,18 +69,28 @@ class Column:
 
 @dataclass(frozen=True)
 class Finding:
-    """One requirement that one implementation does not meet, or a test that went wrong outside of all requirements."""
+    """One requirement that one implementation does not meet, or a test that went wrong outside of all requirements.
+
+    Attributes:
+        tests: those that went wrong, the first of them.
+        others: the first of those that did not.
+        more, more_others: how many there are beside these.
+    """
 
     anchor: str
     column: Column
     word: Word
     requirement: Requirement | None
     tests: tuple[TestResult, ...]
-    others: tuple[TestResult, ...]
+    others: tuple[Other, ...]
+    more: int = 0
+    more_others: int = 0
 
     @property
     def title(self) -> str:
-        return self.requirement.id if self.requirement is not None else self.tests[0].test
+        if self.requirement is not None:
+            return self.requirement.id
+        return self.tests[0].test if self.tests else "tests outside the requirements"
 
 
 @dataclass(frozen=True)
@@ -271,7 +281,7 @@ def _notices(runs: Sequence[tuple[Column, Record]]) -> tuple[str, ...]:
         footer = record.footer
         if footer is not None and dict(footer.counts) != {str(key): n for key, n in record.assessment.tests.items()}:
             notices.append(f"{column.label}: the counts that the record ends with are not those of its results.")
-        notices += [f"{column.label}: {remark}." for remark in remarks(record.header.environment)]
+        notices += [f"{column.label}: {remark}." for remark in record.remarks]
     return tuple(notices)
 
 
@@ -292,24 +302,26 @@ def _findings(column: Column, record: Record, anchors: _Anchors, *, several: boo
     unmet.sort(key=lambda entry: (verdicts[entry.id] is Verdict.ERROR, entry.level != "must"))
     findings = []
     for entry in unmet:
-        results = [result for result in record.results if entry.id in result.requirements]
+        troubles, others = record.notes.troubles(entry.id), record.notes.others(entry.id)
         findings.append(
             Finding(
                 anchor=anchors.make(*prefix, entry.id),
                 column=column,
                 word=VERDICTS[verdicts[entry.id]],
                 requirement=entry,
-                tests=tuple(result for result in results if result.verdict.is_trouble),
-                others=tuple(result for result in results if not result.verdict.is_trouble),
+                tests=tuple(troubles.items),
+                others=tuple(others.items),
+                more=troubles.more,
+                more_others=others.more,
             )
         )
-    reported_tests = {result.test for finding in findings for result in finding.tests}
-    left_open = {entry.id for entry in entries if not entry.scored}
-    for result in record.results:
-        is_noted = result.verdict is Verdict.FAIL and left_open.intersection(result.requirements)
-        if result.verdict.is_trouble and result.test not in reported_tests and not is_noted:
-            anchor = anchors.make(*prefix, result.test)
-            findings.append(Finding(anchor, column, VERDICTS[result.verdict], None, (result,), ()))
+    strays = record.notes.troubles(None)
+    for result in strays.items:
+        anchor = anchors.make(*prefix, result.test)
+        findings.append(Finding(anchor, column, VERDICTS[result.verdict], None, (result,), ()))
+    if strays.more:
+        anchor = anchors.make(*prefix, "more")
+        findings.append(Finding(anchor, column, VERDICTS[Verdict.FAIL], None, (), (), more=strays.more))
     return findings
 
 
@@ -359,8 +371,8 @@ def _cell(entry: Requirement, column: Column, record: Record, finding: Finding |
 
 def _reason(entry: Requirement, record: Record, verdict: Verdict) -> str:
     """What the tests of `entry` with that verdict say, each message once."""
-    messages = [one.message for one in record.results if entry.id in one.requirements and one.verdict is verdict]
-    return "; ".join(dict.fromkeys(str(message) for message in messages if message))
+    reasons = record.notes.reasons(entry.id, verdict)
+    return "; ".join([*reasons.items, f"and {reasons.more:,} more"] if reasons.more else reasons.items)
 
 
 # -- what is not judged -----------------------------------------------------------------------------------------------
@@ -368,14 +380,13 @@ def _reason(entry: Requirement, record: Record, verdict: Verdict) -> str:
 
 def _observations(column: Column, record: Record) -> Iterable[Observation]:
     left_open = {entry.id: entry for entry in record.header.requirements if entry.level == "may"}
-    for result in record.results:
-        requirements = [left_open[identity] for identity in result.requirements if identity in left_open]
-        note = (result.seen or result.message) if requirements and result.verdict is Verdict.FAIL else ""
-        if not result.observations and not note:
-            continue
-        title = requirements[0].id if requirements else ", ".join(result.requirements) or result.test
-        values = tuple((name, _plain(value)) for name, value in result.observations.items())
-        yield Observation(column, title, requirements[0].text if requirements else "", result.test, values, note)
+    for about, noted in record.notes.observations.items():
+        text = left_open[about].text if about in left_open else ""
+        for one in noted.items:
+            values = tuple((name, _plain(value)) for name, value in one.observations.items())
+            yield Observation(column, about or one.test, text, one.test, values, one.note)
+        if noted.more:
+            yield Observation(column, about, text, "", (), f"and {noted.more:,} more")
 
 
 def _unsupported(column: Column, record: Record) -> Iterable[Absence]:

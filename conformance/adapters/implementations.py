@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
 from conformance.requirements.revisions import documented
-from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS
+from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, is_name
+from conformance.text import published
 from conformance.tracebacks import last_line_in
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ GRAPH_METHODS = ("capture_begin", "capture_end", "replay")
 #: What suites cannot do without where the page of the class lists it; those of XPUGraph and of the accelerator's Graph
 #: list no reset.
 LISTED_METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType({"cuda": ("reset",), "xpu": (), "accelerator": ()})
-
-# The name becomes a part of pytest's node ids, which keep these characters as they are.
-_NAME = re.compile(r"(?![ ])[ -Z\\^-~]+(?<![ ])")
 
 
 @dataclass(frozen=True)
@@ -140,16 +138,45 @@ def resolve_all(
     Raises:
         UsageError: as `resolve`; or two implementations have one name.
     """
-    adapters: dict[str, Adapter] = {}
+    pairs: list[tuple[str, Adapter]] = []
     for spec in specs:
         adapter = _named(spec, device, revision)
         check(spec, adapter, trial=trial)
         if trial:
             _check_members(spec, adapter)
-        if adapter.name in adapters:
-            raise UsageError(f"--impl names {adapter.name!r} twice")
-        adapters[adapter.name] = adapter
-    return adapters
+        pairs.append((spec, adapter))
+    _tell_apart(pairs)
+    return {adapter.name: adapter for _, adapter in pairs}
+
+
+def _tell_apart(pairs: Sequence[tuple[str, Adapter]]) -> None:
+    """Give classes of one name in files of one name as much of their folders' names as tells them apart.
+
+    Raises:
+        UsageError: two implementations have one name all the same.
+    """
+    by_name: dict[str, list[tuple[str, Adapter]]] = {}
+    for spec, adapter in pairs:
+        by_name.setdefault(adapter.name, []).append((spec, adapter))
+    for name, group in by_name.items():
+        if len(group) == 1:
+            continue
+        names = _longer_names([spec for spec, _ in group]) if name == _name_in_file(group[0][0]) else None
+        if names is None:
+            raise UsageError(f"--impl names {name!r} twice; tell them apart by the 'name' of an adapter for each")
+        for (_, adapter), longer in zip(group, names, strict=True):
+            adapter.name = longer
+
+
+def _longer_names(specs: Sequence[str]) -> list[str] | None:
+    """Names of classes in files that differ, with no more folders than that takes; ``None`` if there are none."""
+    # Records are published, and homes are private.
+    paths = [[part for part in re.split(r"[/\\]", published(spec)) if part != "."] for spec in specs]
+    for length in range(2, max(map(len, paths)) + 1):
+        names = ["/".join(parts[-length:]).encode("ascii", "replace").decode() for parts in paths]
+        if len({*names}) == len(names) and all(map(is_name, names)):
+            return names
+    return None
 
 
 def check_name(spec: str) -> None:
@@ -184,9 +211,10 @@ def check(spec: str, adapter: Adapter, *, trial: bool = True) -> None:
     for attribute in ("name", "dialect", "revision", "graph_class", "capabilities"):
         if not hasattr(adapter, attribute):
             raise ImplementationError(f"--impl={spec}: the adapter has no {attribute!r}")
-    if not isinstance(adapter.name, str) or not _NAME.fullmatch(adapter.name):
+    if not isinstance(adapter.name, str) or not is_name(adapter.name):
         raise ImplementationError(
-            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, not {adapter.name!r}"
+            f"--impl={spec}: the adapter's name must be printable ASCII without brackets, at most 200 characters, "
+            f"not {one_line(repr(adapter.name)[:400], 80)}"
         )
     if adapter.dialect not in DIALECTS:
         raise ImplementationError(
@@ -318,9 +346,13 @@ def _graph_class_adapter(spec: str, cls: type, device: str | None) -> Adapter:
         )
     adapter = _known_adapter(spec, base, device)
     adapter.graph_class = cls
-    # The folders of a file are no part of its name: records are published, and homes are private.
-    adapter.name = re.sub(r"^.*[/\\](?=[^/\\]*\.py:)", "", spec).encode("ascii", "replace").decode()
+    adapter.name = _name_in_file(spec)
     return adapter
+
+
+def _name_in_file(spec: str) -> str:
+    """The name of a class that `spec` finds; the folders of a file are no part of it, as long as it has no namesake."""
+    return re.sub(r"^.*[/\\](?=[^/\\]*\.py:)", "", spec).encode("ascii", "replace").decode()
 
 
 def _call_factory(spec: str, factory: Callable[..., object], device: str | None) -> Adapter:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import inspect
+import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from conformance.adapter import Adapter, ModuleAdapter
-from conformance.errors import Unsupported, one_line
+from conformance.adapters import trial
+from conformance.errors import Unsupported, is_out_of_memory, one_line
 from conformance.tracebacks import last_line_in, missing_method
 
 #: How alike two names must be to be taken for one and the same.
@@ -42,6 +45,7 @@ class _Calls:
                 self._call("around_test", lambda: stack.enter_context(around))
             self._streams()
             self._tensors()
+            self._captures()
         return list(dict.fromkeys(self._faults))
 
     def _streams(self) -> None:
@@ -65,6 +69,19 @@ class _Calls:
         x = self._call("full", lambda: adapter.full(2, 1.0), _is_tensor, "a tensor")
         if x is not None:
             self._call("read", lambda: adapter.read(x), _is_tensor, "a tensor")
+
+    def _captures(self) -> None:
+        """Capture and replay a small graph in both ways; what the class does wrong there is left to the tests."""
+        for member, replay in (("capture_begin", trial.replay), ("capture", trial.replay_through_the_context)):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    replay(self._adapter)
+            except (Exception, Unsupported) as error:
+                if _is_a_slip(error, self._adapter):
+                    self._raised(member, error)
+                with contextlib.suppress(Exception, Unsupported):  # a broken class deserves its verdicts, not a refusal
+                    self._adapter.recover()
 
     def _call(  # what the calls differ in
         self,
@@ -90,7 +107,8 @@ class _Calls:
         except Unsupported:
             return None
         except Exception as error:
-            told_otherwise = judged or (isinstance(error, NotImplementedError) and not needed)
+            told_otherwise = judged and not _is_a_wrong_type(error)
+            told_otherwise |= isinstance(error, NotImplementedError) and not needed
             if not told_otherwise and not is_out_of_memory(error):
                 self._raised(member, error)
             return None
@@ -100,7 +118,7 @@ class _Calls:
             return None
         return value
 
-    def _raised(self, member: str, error: Exception) -> None:
+    def _raised(self, member: str, error: BaseException) -> None:
         """Tell of `error`, once: several members may stumble over the same line."""
         text = one_line(error) + last_line_in(error)
         if text not in self._errors:
@@ -108,9 +126,30 @@ class _Calls:
             self._faults.append(_raised(self._adapter, member, error))
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the device, which others may use too, had no memory left."""
-    return type(error).__name__ == "OutOfMemoryError" or "out of memory" in str(error).lower()
+def _is_a_wrong_type(error: Exception) -> bool:
+    """Whether the kit's adapter for modules could make nothing of what the module gave."""
+    innermost = list(traceback.walk_tb(error.__traceback__))[-1][0]
+    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(
+        ModuleAdapter
+    )
+
+
+def _is_a_slip(error: BaseException, adapter: Adapter) -> bool:
+    """Whether the adapter's own lines name what nothing has, rather than what the class should have."""
+    if not isinstance(error, AttributeError | NameError):
+        return False
+    frames = list(traceback.walk_tb(error.__traceback__))
+    innermost = frames[-1][0]
+    files = {
+        inspect.getsourcefile(cls) for cls in type(adapter).__mro__ if not _is_of_the_kit(cls) and cls is not object
+    }
+    in_class = isinstance(innermost.f_locals.get("self"), adapter.graph_class)
+    if in_class or innermost.f_code.co_filename not in files:
+        return False
+    owner = getattr(error, "obj", None)
+    if not isinstance(owner, adapter.graph_class):
+        return True
+    return bool(difflib.get_close_matches(str(error.name), dir(owner), n=1, cutoff=_ALIKE))
 
 
 # -- misspelt ---------------------------------------------------------------------------------------------------------
@@ -144,7 +183,7 @@ def _is_own(cls: type) -> bool:
 # -- in words ---------------------------------------------------------------------------------------------------------
 
 
-def _raised(adapter: Adapter, member: str, error: Exception) -> str:
+def _raised(adapter: Adapter, member: str, error: BaseException) -> str:
     if missing_method(error) == member:
         return f"it has no {member}(), which every test needs{_place(adapter, member)}"
     hint = ""
@@ -161,7 +200,7 @@ def _place(adapter: Adapter, member: str) -> str:
     value = inspect.getattr_static(cls, member, None)
     value = value.fget if isinstance(value, property) else value
     module = getattr(adapter, "module", None)
-    for thing in (value, cls, module):
+    for thing in (value, cls, getattr(module, member, None), module):
         with contextlib.suppress(OSError, TypeError):
             file = inspect.getsourcefile(thing)  # type: ignore[arg-type]  # what has no source is a TypeError
             if file is None or _is_of_the_kit(thing):

@@ -34,6 +34,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--device", help="for implementations with a choice: cpu, cuda or cuda:N")
     parser.add_argument("--revision", metavar="R", help="the PyTorch release to be held to")
     parser.add_argument("--record", metavar="PATH", help="write the record there")
+    parser.add_argument("--force", action="store_true", help="replace a record that exists")
     parser.add_argument(
         "--profile", action="append", default=[], metavar="P[,P]", help="claim these profiles, instead of all"
     )
@@ -69,6 +70,7 @@ def _run(options: argparse.Namespace) -> int:
     ]
     words += [f"--test={test}" for test in options.test]
     words += [f"--profile={names}" for names in options.profile]
+    words += ["--force"] if options.force else []
     words += ["--strict"] if options.strict else []
     words += ["--complete"] if options.complete else []
     return int(pytest.main([*words, *options.rest]))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus, UsageError
-from conformance.records.record import read_record
 from conformance.text import visible
 from conformance.waivers.clock import today
 from conformance.waivers.starting import start_of
@@ -31,7 +30,7 @@ def add(commands: Commands) -> None:
 
 
 def _write(options: argparse.Namespace) -> int:
-    text = start_of(read_record(options.record), today())
+    text = start_of(options.record, today())
     if not text:
         print(f"nothing to waive: no failure in {options.record}", file=sys.stderr)
     elif options.output is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.errors import RecordError
+from conformance.errors import ConformanceError
 from conformance.isolation import bootstrap
 from conformance.isolation.distributor import Distributor
 from conformance.isolation.events import EventHandlers
@@ -14,6 +14,7 @@ from conformance.isolation.plan import Plan
 from conformance.isolation.publisher import Publisher
 from conformance.isolation.supervisor import Supervisor
 from conformance.records.subject import Subject
+from conformance.session.ending import refuse
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Registry
@@ -106,17 +107,17 @@ class Controller:
 
     def _begin(self, session: pytest.Session) -> None:
         ready = self._plan.ready
-        if ready is None:
-            self._begin_without_workers()
-            return
+        try:
+            if ready is None:
+                self._begin_without_workers()
+                return
+            if not self._config.option.collectonly:
+                self._plan.begin(self._distributor.queue)
+        except ConformanceError as error:
+            refuse(error)
         session.testscollected = len(ready.nodeids)
         if self._config.option.collectonly:
             print(*ready.nodeids, sep="\n")
-            return
-        try:
-            self._plan.begin(self._distributor.queue)
-        except RecordError as error:
-            raise pytest.UsageError(f"conformance: {error}") from None
 
     def _begin_without_workers(self) -> None:
         """Leave a record that says why there was no run."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a worker may take to end.
 EXIT_S = 15.0
+#: Tests of a session that run a second time because the device had no memory; it may never have any.
+_SECOND_RUNS = 200
 #: Verdicts after which a destructive test in a healthy worker has destroyed nothing.
 _HARMLESS = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
 
@@ -65,6 +67,8 @@ class Distributor:
         self._plan = plan
         self._supervisor = supervisor
         self._publisher = publisher
+        #: Node ids of the tests that run a second time, with what came of the first.
+        self._starved: dict[str, str] = {}
 
     # -- giving out ---------------------------------------------------------------------------------------------------
 
@@ -89,7 +93,8 @@ class Distributor:
         worker.test = RunningTest(nodeid)
         worker.ran += 1
         worker.watchdog.allow(_limit(self._plan.cases.get(nodeid), self._options), "the test")
-        self._publisher.started(nodeid)
+        if nodeid not in self._starved:
+            self._publisher.started(nodeid)
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.process.send_runtest_some([self._plan.index(nodeid)])
 
@@ -132,6 +137,8 @@ class Distributor:
             return
         worker.watchdog.rest()
         worker.unharmed &= self._was_harmless(test)
+        if self._runs_again(test):
+            worker.test = None
         if test.outcome is not None and test.outcome.unfit is not None:
             self._end_unfit(worker)
             return
@@ -141,6 +148,21 @@ class Distributor:
             self.go_on(worker)
         else:
             self.shut_down(worker, reason)
+
+    def _runs_again(self, test: RunningTest) -> bool:
+        """Whether `test`, for which the device had no memory, gets another turn when the others of its kind had theirs.
+
+        Then what came of it is put aside.
+        """
+        outcome, case = test.outcome, self._plan.cases.get(test.nodeid)
+        if outcome is None or case is None or not outcome.starved:
+            return False
+        if test.nodeid in self._starved or len(self._starved) >= _SECOND_RUNS:
+            return False
+        self._starved[test.nodeid] = outcome.result.message
+        self._publisher.note(f"{test.nodeid} is to run again: {outcome.result.message}")
+        self.queue.put(test.nodeid, destructive=case.destructive)
+        return True
 
     def _was_harmless(self, test: RunningTest) -> bool:
         """Whether `test` is a destructive one that destroyed nothing."""
@@ -162,8 +184,11 @@ class Distributor:
 
     def _publish(self, worker: WorkerState) -> None:
         test, worker.test = worker.test, None
-        if test is not None:
-            self._publisher.publish(test, worker.process)
+        if test is None:
+            return
+        if test.nodeid in self._starved:
+            test.add_warning(f"OutOfMemory: this is its second run; in the first {self._starved[test.nodeid]}")
+        self._publisher.publish(test, worker.process)
 
     # -- when a worker is lost ----------------------------------------------------------------------------------------
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.errors import ConformanceError, ExitStatus, KitError, UsageError, one_line
+from conformance.errors import ConformanceError, ExitStatus, KitError, one_line
 from conformance.isolation import messages
 from conformance.isolation.messages import Done, InternalError, Message, Ready, Refused, Script, Started
 from conformance.isolation.worker_state import HangUp, Shutdown
 from conformance.records.verdicts import Verdict
-from conformance.session.ending import end_session
+from conformance.session.ending import end_session, refuse
 from conformance.text import visible_line
 
 if TYPE_CHECKING:
@@ -124,6 +124,9 @@ class EventHandlers:
     def _on_ready(self, worker: WorkerState, ready: Ready) -> None:
         worker.ready = True
         worker.watchdog.rest()
+        if not self._session.config.option.collectonly and worker.process.share(ready.accelerators):
+            self._recorder.note_other_run()
+            self._recorder.tell_of_other_run()
         if self._plan.ready is None:
             self._adopt(ready)
             return
@@ -137,8 +140,8 @@ class EventHandlers:
         self._supervisor.devices = ready.devices
         try:
             self._plan.adopt(ready)
-        except UsageError as error:
-            raise pytest.UsageError(f"conformance: {error}") from None
+        except ConformanceError as error:
+            refuse(error)
 
     def _on_internal_error(self, worker: WorkerState, error: InternalError) -> None:
         """In a worker, pytest itself failed: the fault of the test that changed it, or else the kit's."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from conformance.isolation import process_control
@@ -32,6 +34,21 @@ class Host:
 
     def send_signal(self, pid: int, name: str, *, group: bool) -> None:
         self._call("send_signal", pid, name, group)
+
+    @contextlib.contextmanager
+    def marking(self, folder: str) -> Iterator[None]:
+        """Mark what is started there inside a ``with`` block as the worker with that folder, and all that it starts."""
+        self._call("set_mark", folder)
+        try:
+            yield
+        finally:
+            self._call("set_mark", None)
+
+    def end_marked(self, folder: str) -> None:
+        self._call("end_marked", folder)
+
+    def share(self, devices: tuple[str, ...]) -> bool:
+        return bool(self._call("share", devices))
 
     def exit_code(self, pid: int) -> tuple[bool, int | None]:
         answer = self._call("exit_code", pid)

@@ -35,13 +35,19 @@ class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
         spec = self.specs[slot]
         python = f"//python={spec.python}" if spec.python and not spec.ssh else ""
         via = spec.via if spec.popen else self._proxy(spec)
-        gateway = self._gateway(f"popen//execmodel=main_thread_only{python}" + (f"//via={via}" if via else ""))
         host = self._hosts.get(via or "", self._here)
+        folder = host.make_folder()
+        try:
+            with host.marking(folder):
+                gateway = self._gateway(f"popen//execmodel=main_thread_only{python}" + (f"//via={via}" if via else ""))
+        except Exception:
+            host.remove_folder(folder)
+            raise
         start_up = StartUp(
             directory=spec.chdir or (str(self.config.invocation_params.dir) if via else None),
             same_python=not python and not via,
             variables={**(spec.env or {}), **variables},
-            folder=host.make_folder(),
+            folder=folder,
             parent=None if via else os.getpid(),
             trial=trial,
         )

@@ -160,6 +160,7 @@ class Ready(Message):
         cases: the tests of implementations.
         not_applicable, narrowed: as in a `Selection`.
         devices: those that workers can be spread over, if any.
+        accelerators: those that this worker is on, by names that hold on its machine.
     """
 
     name = "ready"
@@ -169,6 +170,7 @@ class Ready(Message):
     not_applicable: dict[str, list[str]]
     narrowed: bool
     devices: Devices | None
+    accelerators: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The message as plain values, all the way down."""

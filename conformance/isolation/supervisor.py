@@ -122,7 +122,6 @@ class Supervisor:
     def _retire(self, worker: WorkerState) -> Ending:
         error = None if worker.hang_up is None else worker.hang_up.error
         ending = Ending.of(worker.process, worker.process.exit_code, error)
-        # What the test started must not outlive it.
         worker.process.send_signal("SIGKILL", group=True)
         del self.workers[worker.process]
         self._config.hook.pytest_testnodedown(node=worker.process, error=None)

@@ -41,6 +41,7 @@ from conformance.isolation.messages import (
 from conformance.isolation.process_control import CALLS, OUTPUT, STACKS, TAIL, tail
 from conformance.isolation.sendable import sendable
 from conformance.records.subject import Subject
+from conformance.records.tested import accelerator_of
 from conformance.session.foreign_warnings import portable
 from conformance.session.process_state import ProcessState, changed_judges
 
@@ -137,6 +138,8 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Say what there is to run, once this process is as it will be before each test."""
         executor = self._executor
+        if not executor.selection.settled:
+            return  # why not is on its way
         for adapter in executor.adapters.values():
             trace(adapter, self._ring)
         executor.try_captures(allowed=self._trial)
@@ -265,6 +268,7 @@ def _ready(executor: Executor, nodeids: Sequence[str]) -> Ready:
         not_applicable=executor.selection.not_applicable,
         narrowed=executor.selection.narrowed,
         devices=_devices(executor),
+        accelerators=tuple(filter(None, map(accelerator_of, executor.adapters.values()))),
     )
 
 

@@ -80,9 +80,13 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         return ended
 
     def send_signal(self, name: str, *, group: bool = False) -> None:
-        """Send the process a signal, and with `group` everything that it started."""
+        """Send the process a signal, and with `group` its process group."""
         if self.pid is not None:
             self._host.send_signal(self.pid, name, group=group)
+
+    def share(self, devices: tuple[str, ...]) -> bool:
+        """Note for the session that it is on `devices` of the worker's machine; whether another one is on any."""
+        return self._host.share(devices)
 
     def tail(self, name: str) -> bytes:
         """The end of one of the files that the worker writes."""
@@ -93,7 +97,8 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         self._host.bound(f"{self._folder}/{name}")
 
     def clear(self) -> None:
-        """Let go of what is left of a worker that has ended."""
+        """Let go of what is left of a worker that has ended; what its tests started must not outlive it."""
+        self._host.end_marked(self._folder)
         self._host.remove_folder(self._folder)
         with contextlib.suppress(OSError, EOFError):  # the other end may be gone
             self.gateway.exit()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from conformance.session.outcome import Outcome, outcome_of
+from conformance.errors import one_line
+from conformance.session.outcome import Outcome, attach, outcome_of
 
 if TYPE_CHECKING:
     import pytest
@@ -32,6 +33,14 @@ class RunningTest:
     def outcome(self) -> Outcome | None:
         """What came of it, once the worker has said so."""
         return next(filter(None, map(outcome_of, self.reports)), None)
+
+    def add_warning(self, text: str) -> None:
+        """Add a warning to its result."""
+        for report in self.reports:
+            outcome = outcome_of(report)
+            if outcome is not None:
+                result = replace(outcome.result, warnings=(one_line(text), *outcome.result.warnings))
+                attach(report, replace(outcome, result=result))
 
 
 @dataclass

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 from conformance.errors import ExitStatus
+from conformance.records.outcomes import Outcomes
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.profiles import PROFILES, profile_of
 from conformance.requirements.registry import Requirement
@@ -55,17 +56,6 @@ class Standing(str, Enum):
         return self.value
 
 
-class Result(Protocol):
-    """What is judged: one test's outcome."""
-
-    @property
-    def test(self) -> str: ...
-    @property
-    def requirements(self) -> tuple[str, ...]: ...
-    @property
-    def verdict(self) -> Verdict: ...
-
-
 @dataclass(frozen=True)
 class Assessment:
     """A run, judged.
@@ -81,7 +71,7 @@ class Assessment:
         advice: how many of the shoulds have each verdict.
         composites: how many of the composite musts and shoulds, which are in neither of the two.
         exceptions: the ids of the shoulds that were tried and are not followed.
-        hazards: the tests that crashed or hung and decide no must.
+        hazards: how many tests crashed or hung and decide no must.
         profiles: what is said of each profile that the documents of the revision have any must of.
         declined: the names of the profiles with a must that was declined or could not be tried.
         not_applicable: the requirements of other dialects or revisions.
@@ -98,7 +88,7 @@ class Assessment:
     advice: Tally
     composites: Tally
     exceptions: tuple[str, ...]
-    hazards: tuple[str, ...]
+    hazards: int
     profiles: Mapping[str, Standing]
     declined: tuple[str, ...]
     not_applicable: tuple[str, ...]
@@ -116,9 +106,8 @@ class Assessment:
 
 def assess(
     requirements: Iterable[Requirement],
-    results: Collection[Result],
+    outcomes: Outcomes,
     *,
-    planned: Mapping[str, tuple[str, ...]],
     dialect: str,
     revision: str,
     capabilities: Mapping[str, bool],
@@ -131,8 +120,7 @@ def assess(
 
     Args:
         requirements: all that the kit knew.
-        results: of the tests that ended.
-        planned: the tests that were to run, each with the requirements that it decides.
+        outcomes: of its tests.
         dialect: of the implementation.
         revision: the release that it claims.
         capabilities: what it declares.
@@ -141,18 +129,10 @@ def assess(
         stopped: whether the kit could not go on.
         ended: whether the run came to its end; a record without its footer did not.
 
-    A test that was planned and has no result is `not_run`.  A requirement has the worst verdict of its tests, where
-    tests that could not be tried decide nothing as long as others remain.
+    A requirement has the worst verdict of its tests, where tests that could not be tried decide nothing as long as
+    others remain.
     """
     target = target or Target()
-    result_tests = {result.test for result in results}
-    outcomes = [(result.requirements, result.verdict) for result in results]
-    outcomes += [(ids, Verdict.NOT_RUN) for test, ids in planned.items() if test not in result_tests]
-    by_requirement: dict[str, list[Verdict]] = {}
-    for ids, verdict in outcomes:
-        for identity in ids:
-            by_requirement.setdefault(identity, []).append(verdict)
-
     entries: list[Requirement] = []
     not_applicable: list[str] = []
     untestable: list[str] = []
@@ -164,18 +144,19 @@ def assess(
         else:
             entries.append(each.seen_by(dialect))
     verdicts = {
-        entry.id: Verdict.UNSUPPORTED if _is_absent(entry, capabilities) else _worst(by_requirement.get(entry.id, ()))
+        entry.id: Verdict.UNSUPPORTED
+        if _is_absent(entry, capabilities)
+        else _worst(outcomes.by_requirement.get(entry.id, ()))
         for entry in entries
     }
 
-    tests = [verdict for _, verdict in outcomes]
-    judge = _Judge(entries, verdicts, tests, by_requirement.keys(), narrowed=narrowed, stopped=stopped, ended=ended)
+    judge = _Judge(entries, verdicts, outcomes, narrowed=narrowed, stopped=stopped, ended=ended)
     levels = {entry.id: entry.level for entry in entries}
     return Assessment(
         verdict=judge.verdict(target.profiles),
         exit_status=judge.exit_status(target),
         target=target,
-        tests=_count(tests),
+        tests={verdict: outcomes.tests[verdict] for verdict in Verdict if outcomes.tests[verdict]},
         requirements=verdicts,
         levels=levels,
         musts=judge.tally("must"),
@@ -186,10 +167,8 @@ def assess(
             for entry in entries
             if entry.level == "should" and not entry.composite and verdicts[entry.id].is_unmet
         ),
-        hazards=tuple(
-            result.test
-            for result in results
-            if result.verdict.is_loss and all(levels.get(identity) != "must" for identity in result.requirements)
+        hazards=sum(
+            number for ids, number in outcomes.losses.items() if all(levels.get(identity) != "must" for identity in ids)
         ),
         profiles=judge.profiles(),
         declined=tuple(
@@ -225,8 +204,7 @@ class _Judge:
         self,
         entries: Collection[Requirement],
         verdicts: Mapping[str, Verdict],
-        tests: Collection[Verdict],
-        tried: Collection[str],
+        outcomes: Outcomes,
         *,
         narrowed: bool,
         stopped: bool,
@@ -234,8 +212,8 @@ class _Judge:
     ) -> None:
         self._entries = entries
         self._verdicts = verdicts
-        self._tests = tests
-        self._tried = tried
+        self._tests = outcomes.tests
+        self._tried = outcomes.by_requirement.keys()
         self._narrowed = narrowed
         self._stopped = stopped
         self._ended = ended

@@ -31,6 +31,11 @@ def chained(previous: str, text: str) -> tuple[str, str]:
     return f'{text[:-1]}{_KEY}{digest}"}}', digest
 
 
+def unchained(line: str) -> str:
+    """The object on a line that is whole, without its digest."""
+    return f"{line.rstrip()[:-_LENGTH]}}}"
+
+
 class Chain:
     """Follows the chain of a record.
 

@@ -87,7 +87,7 @@ _LEADS = {
 _NO_CLAIM = {
     RunVerdict.NARROWED: "only a part of the suites was selected",
     RunVerdict.INCOMPLETE: "tests were skipped or not run",
-    RunVerdict.ERROR: "the kit or the adapter failed",
+    RunVerdict.ERROR: "the kit or the adapter failed, or the device had no memory",
 }
 
 
@@ -155,7 +155,7 @@ def _remarks(assessment: Assessment) -> list[str]:
     if verdict is RunVerdict.DOES_NOT_CONFORM and assessment.target.profiles:
         remarks.append(f"asked for: {', '.join(assessment.target.profiles)}")
     if assessment.hazards:
-        remarks.append(f"{_number(len(assessment.hazards), 'test')} outside the musts crashed or hung")
+        remarks.append(f"{_number(assessment.hazards, 'test')} outside the musts crashed or hung")
     if verdict in _NO_CLAIM:
         remarks.append(f"{_NO_CLAIM[verdict]}, so no claim can rest on this run")
     return remarks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -14,7 +15,7 @@ from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.profiles import PROFILES
 from conformance.requirements.registry import Requirement
 from conformance.requirements.revisions import Revision
-from conformance.requirements.vocabulary import DIALECTS
+from conformance.requirements.vocabulary import DIALECTS, is_name
 
 #: What the subject of a run is that could not ask for more; see `conformance.records.subject.Subject.unknown`.
 _UNKNOWN = "unknown"
@@ -32,17 +33,35 @@ def check_header(values: Mapping[str, Any]) -> None:
     Raises:
         ValueError: which value it is.
     """
-    for name in ("implementation", "kit_version"):
-        _check(name, values[name], bool(values[name]) and not _SURROGATE.search(values[name]))
-    dialect, revision = values["dialect"], values["revision"]
+    name, version, dialect, revision = (values[key] for key in ("implementation", "kit_version", "dialect", "revision"))
+    is_unknown = dialect == revision == _UNKNOWN
+    # Of what could not be asked for its name, the words of the command line stand there.
+    _check("implementation", name, is_name(name) or (is_unknown and bool(name) and name.isprintable()))
+    _check("kit_version", version, bool(version) and not _SURROGATE.search(version))
     _check("dialect", dialect, dialect in {*DIALECTS, _UNKNOWN})
-    _check("revision", revision, _is_revision(revision) or dialect == revision == _UNKNOWN)
+    _check("revision", revision, _is_revision(revision) or is_unknown)
     _check("started_at", values["started_at"], _is_time(values["started_at"]))
     _check_options(values["options"])
     _check_requirements(values["requirements"])
-    for test, ids in values["planned"].items():
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """The shape of a line of the plan."""
+
+    planned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    not_applicable: tuple[str, ...] = ()
+
+
+def check_plan(values: Mapping[str, Any]) -> None:
+    """Refuse a line of the plan likewise.
+
+    Raises:
+        ValueError: which value it is.
+    """
+    check_shape(values, PlanLine)
+    for test, ids in values.get("planned", {}).items():
         _check_ids(test, ids)
-    _check_distinct("not_applicable", values["not_applicable"])
 
 
 def check_result(values: Mapping[str, Any]) -> None:
@@ -94,6 +113,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     are_known = isinstance(profiles, list) and all(isinstance(name, str) and name in PROFILES for name in profiles)
     _check("option profile", profiles, are_known)
     _check("option strict", strict, isinstance(strict, bool))
+    complete = options.get("complete") or False
+    _check("option complete", complete, isinstance(complete, bool))
     _check("option shard", shard, shard is None or (isinstance(shard, str) and _is_shard(shard)))
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from conformance.errors import RecordError
 
-#: Bytes of a file.
-FILE_LIMIT = 1 << 30
-#: Bytes of a line; a header names every test of its run.
-LINE_LIMIT = 64 << 20
+#: Bytes of a file that is read line by line.
+FILE_LIMIT = 16 << 30
+#: Bytes of a line, and of a file that is read whole.
+LINE_LIMIT = 16 << 20
 #: How deep lists and objects may lie in each other.
 DEPTH_LIMIT = 32
 #: Characters of one text.
@@ -21,7 +22,7 @@ TEXT_LIMIT = 1 << 20
 
 
 class Line(NamedTuple):
-    """One line of a file: its number, its text and the object that this is."""
+    """One line of a file: its number, its text without its end, and the object that this is."""
 
     number: int
     text: bytes
@@ -38,43 +39,65 @@ def read_content(path: Path, what: str) -> bytes:
     Raises:
         RecordError: there is no such file, or it is too large or no file at all, such as a pipe that never ends.
     """
+    with opened(path, what, LINE_LIMIT) as stream:
+        return stream.read()
+
+
+@contextmanager
+def opened(path: Path, what: str, limit: int = FILE_LIMIT) -> Iterator[BinaryIO]:
+    """Open `path`, which holds `what` in at most `limit` bytes, to be read.
+
+    Raises:
+        RecordError: as `read_content`, and whenever reading it fails.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise RecordError(f"the {what} {path} cannot be read: it is not a regular file")
-        if status.st_size > FILE_LIMIT:
-            raise RecordError(f"the {what} {path} cannot be read: it is larger than {FILE_LIMIT >> 20} MiB")
-        return path.read_bytes()
+        if status.st_size > limit:
+            raise RecordError(f"the {what} {path} cannot be read: it is larger than {limit >> 20} MiB")
+        stream = path.open("rb")
     except OSError as error:
         raise RecordError(f"the {what} {path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a name that no file can have
         raise RecordError(f"the {what} {str(path)!r} cannot be read: {error}") from None
+    with stream:
+        yield stream
 
 
-def lines_of(path: Path, content: bytes) -> Iterator[Line]:
+def lines_of(path: Path, stream: BinaryIO, *, ended: bool = False) -> Iterator[Line]:
     """The objects in the lines of a record; empty lines are passed over, and so is a last one that was cut off.
+
+    Args:
+        path: of the record.
+        stream: its content.
+        ended: whether to pass over a last line without an end, even if nothing else of it is missing.
 
     Raises:
         RecordError: a line holds no object, or one beyond the limits.
     """
-    number = start = 0
-    while start < len(content):
-        end = content.find(b"\n", start)
-        is_open = end < 0
-        end = len(content) if is_open else end
-        number += 1
-        line, start = content[start:end], end + 1
-        if not line.strip():
+    for number, line in enumerate(_texts(path, stream), 1):
+        text = line.removesuffix(b"\n")
+        if not text.strip() or (ended and text == line):
             continue
         try:
-            yield Line(number, line, parse_object(line))
+            yield Line(number, text, parse_object(text))
         except CutOff as error:
             # The writer ends each line before it begins the next, so only the last one can be cut off.
-            if is_open and number > 1:
+            if text == line and number > 1:
                 return
             raise RecordError(f"{path} is no record: line {number} {error}") from None
         except ValueError as error:
             raise RecordError(f"{path} is no record: line {number} {error}") from None
+
+
+def _texts(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, each cut where it is seen to be too long."""
+    try:
+        while line := stream.readline(LINE_LIMIT + 2):
+            yield line
+    except OSError as error:
+        raise RecordError(f"the record {path} cannot be read: {error.strerror or error}") from None
 
 
 def parse_object(text: bytes, limit: int = LINE_LIMIT) -> dict[str, Any]:

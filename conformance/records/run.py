@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +17,15 @@ from conformance.errors import RecordError, one_line
 from conformance.paths import suite_digest
 from conformance.records.assessment import Assessment, Target, as_json, assess
 from conformance.records.claim import claim
-from conformance.records.record import Footer, Header, RecordWriter, read_unfinished
+from conformance.records.footer import Footer
+from conformance.records.header import Header
+from conformance.records.outcomes import Outcomes
+from conformance.records.plan import Plan
 from conformance.records.result import TestResult
-from conformance.records.resume import refuse_another_run
+from conformance.records.resume import Beginning, read_beginning, refuse_another_run
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Verdict
+from conformance.records.writer import RecordWriter
 from conformance.requirements.loading import load_registry
 from conformance.requirements.profiles import CORE, profile_of
 
@@ -69,18 +73,9 @@ class Run:
         self._target = Target()
         self._start = time.monotonic()
         self._earlier_s = 0.0
-        self._resume_at: int | None = None
-        self._digest_there = ""
-        self._earlier: Header | None = None
+        self._earlier: Beginning | None = None
         if resume and path is not None and path.exists():
-            part, size = read_unfinished(path)
-            if part is not None:
-                if part.chain.broken is not None:
-                    raise RecordError(f"{path} cannot be gone on with: {part.chain.broken}")
-                self._earlier, self._resume_at, self._digest_there = part.header, size, part.chain.digest
-                self._earlier_s = sum(result.duration_s for result in part.results)
-                for result in part.results:
-                    self._count(result)
+            self._earlier = read_beginning(path, self._take_earlier)
         self.writer = None if path is None else RecordWriter(path)
 
     # -- what happens -------------------------------------------------------------------------------------------------
@@ -91,7 +86,7 @@ class Run:
         options: Mapping[str, Any],
         started_at: str,
         *,
-        not_applicable: Iterable[str] = (),
+        not_applicable: Collection[str] = (),
         narrowed: bool = False,
         waivers: Iterable[Mapping[str, str]] = (),
     ) -> None:
@@ -119,8 +114,8 @@ class Run:
             capabilities=self.subject.capabilities,
             environment=self.subject.environment,
             options=options,
-            planned=planned,
-            not_applicable=tuple(not_applicable),
+            planned=len(planned),
+            not_applicable=len(not_applicable),
             narrowed=narrowed,
             requirements=tuple(self.registry.requirements.values()),
             kit_version=__version__,
@@ -130,11 +125,13 @@ class Run:
         )
         if self.writer is None:
             return
-        if self._earlier is not None and self._resume_at is not None:
-            refuse_another_run(self.writer.path, self._earlier, header)
-            self.writer.resume(self._resume_at, self._digest_there)
+        if self._earlier is not None:
+            plan = Plan.of(planned, not_applicable)
+            refuse_another_run(self.writer.path, self._earlier, header, planned, plan)
+        if self._earlier is not None and not self._earlier.is_empty:
+            self.writer.resume(self._earlier.size, self._earlier.digest)
         else:
-            self.writer.header(header)
+            self.writer.header(header, planned, not_applicable)
 
     def _refuse_undocumented(self) -> None:
         subject = self.subject
@@ -166,6 +163,10 @@ class Run:
             self.writer.reproducer(test, script)
         return result
 
+    def _take_earlier(self, result: TestResult) -> None:
+        self._earlier_s += result.duration_s
+        self._count(result)
+
     def _count(self, result: TestResult) -> None:
         # The plan has the same ids: one copy of them is enough.
         test = sys.intern(result.test)
@@ -189,8 +190,7 @@ class Run:
         """The run, judged from what has happened so far."""
         return assess(
             self.registry.requirements.values(),
-            self.results.values(),
-            planned=self.planned,
+            Outcomes.of(self.results.values(), self.planned),
             dialect=self.subject.dialect,
             revision=self.subject.revision,
             capabilities=self.subject.capabilities,

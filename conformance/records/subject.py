@@ -70,7 +70,7 @@ class Subject:
     @classmethod
     def unknown(cls, spec: str) -> Subject:
         """The subject for an implementation that no process could be started for."""
-        return cls(spec, spec, "unknown", "unknown", {}, _software())
+        return cls(_line(spec), spec, "unknown", "unknown", {}, _software())
 
     def to_dict(self) -> dict[str, Any]:
         """The subject as JSON values."""

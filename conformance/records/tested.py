@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -18,10 +19,13 @@ from conformance.errors import one_line
 from conformance.paths import HOME, KIT
 
 #: The keys whose values are remarks to readers, who would otherwise take a record for more than it is.
-REMARKS = ("runs_on", "reference")
+REMARKS = ("runs_on", "reference", "shared_device")
+#: Those of them that say something of one part of a run, which its other parts need not share.
+PASSING = frozenset({"shared_device"})
 
 SIMULATION = "the software device, a simulation on the host: says nothing of hardware"
 ON_THE_HOST = "the host, and no accelerator: says nothing of hardware"
+SHARED_DEVICE = "another run of the kit was on the device when this one began: each takes the other's memory and time"
 OWN_CLASS = "the class is the kit's own reference"
 OWN_BASE = "the class derives from the kit's own reference"
 
@@ -66,8 +70,21 @@ def device_of(adapter: Tested) -> dict[str, str]:
 
 def remarks(environment: Mapping[str, str]) -> tuple[str, ...]:
     """What the environment in a record tells readers, as sentences without an end."""
-    leads = {"runs_on": "ran on ", "reference": ""}
-    return tuple(f"{leads[name]}{environment[name]}" for name in REMARKS if environment.get(name))
+    leads = {"runs_on": "ran on "}
+    return tuple(f"{leads.get(name, '')}{environment[name]}" for name in REMARKS if environment.get(name))
+
+
+def accelerator_of(adapter: Tested) -> str | None:
+    """A name for the device of `adapter` that every process of its machine comes to; ``None`` for the host."""
+    kind, _, number = device_of(adapter).get("device", "cpu").partition(":")
+    if kind == "cpu" or not kind.isidentifier():
+        return None
+    try:
+        return f"{kind} {adapter.module.get_device_properties(adapter.device).uuid}"  # type: ignore[attr-defined]
+    except Exception:  # no such properties, or the adapter's own code: then its place among those that are visible
+        visible = os.environ.get(getattr(adapter, "visible_devices", None) or "", "").split(",")
+        index = int(number) if number.isdecimal() else 0
+        return f"{kind} {visible[index] if index < len(visible) and visible[index] else index}"
 
 
 def _remarks(adapter: Tested, cls: type, file: Path | None) -> dict[str, str]:

@@ -67,7 +67,7 @@ class RunVerdict(str, Enum):
     INCOMPLETE = "incomplete"
     #: A must that was asked for is not met.
     DOES_NOT_CONFORM = "does_not_conform"
-    #: The kit or the adapter failed, so that nothing can be said.
+    #: The kit or the adapter failed, or the device had no memory, so that nothing can be said.
     ERROR = "error"
 
     def __str__(self) -> str:

@@ -15,6 +15,10 @@ from typing import Any
 COPIED = ("suites", "conformance", "tests")
 
 
+#: Files of modules that functions come from; pytest may load one that nobody can ask for by its name.
+_files: dict[str, str] = {}
+
+
 def is_copied(module: str | None) -> bool:
     """Whether the definitions of a module become a part of the script."""
     return (module or "").partition(".")[0] in COPIED
@@ -23,7 +27,8 @@ def is_copied(module: str | None) -> bool:
 @functools.cache
 def tree_of(module: str) -> ast.Module:
     """The text of a module."""
-    file = sys.modules[module].__file__
+    loaded = sys.modules.get(module)
+    file = _files[module] if loaded is None else loaded.__file__
     assert file is not None
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -74,6 +79,7 @@ def node_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
         LookupError: it is not to be found.
     """
     code = function.__code__
+    _files[function.__module__] = code.co_filename
     for node in _functions(function.__module__):
         lines = {node.lineno, *(entry.lineno for entry in getattr(node, "decorator_list", ()))}
         if code.co_firstlineno not in lines:

@@ -54,6 +54,10 @@ def missing_method(error: BaseException) -> None:  # noqa: ARG001
     return None
 
 
+def is_out_of_memory(error: BaseException) -> bool:  # noqa: ARG001
+    return False
+
+
 def caught(call: Callable[[], Any]) -> Exception | None:
     try:
         call()
@@ -167,6 +171,7 @@ CHECKS = {
         expect_no_raise,
         is_refusal,
         missing_method,
+        is_out_of_memory,
         caught,
         without_reset,
         in_thread,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,6 +18,14 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 #: The release that first documents graphs.
 FIRST = "1.10"
+
+#: An implementation's name becomes a part of pytest's node ids, which keep these characters as they are.
+_NAME = re.compile(r"(?![ ])[ -Z\\^-~]{1,200}(?<![ ])")
+
+
+def is_name(text: str) -> bool:
+    """Whether an implementation may be called `text`: printable ASCII, no brackets, no space at an end, and short."""
+    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
@@ -55,5 +56,5 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Mapping:
         return isinstance(value, dict) and all(_fits(each, parts[1]) for each in value.values())
     if hint is float:
-        return isinstance(value, int | float)
+        return type(value) in {int, float} and 0 <= value < math.inf
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))

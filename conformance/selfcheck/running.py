@@ -154,6 +154,8 @@ class _Runner:
 class _Loop:
     def __init__(self, items: Sequence[pytest.Item], executor: Executor, processes: int) -> None:
         self._executor = executor
+        # Each child has its own, and says what each of its tests comes to.
+        executor.alone = False
         self._processes = processes
         self._tests: dict[str, list[tuple[pytest.Item, Case]]] = {}
         for item in items:

@@ -79,10 +79,12 @@ class Selection:
     Attributes:
         not_applicable: by implementation, the tests of other dialects or later revisions.
         narrowed: whether the operator asked for a part of the suites only.
+        settled: whether that is known, and nothing of it was refused; pytest says that it has collected either way.
     """
 
     not_applicable: dict[str, list[str]] = field(default_factory=dict)
     narrowed: bool = False
+    settled: bool = False
 
 
 def split_nodeid(nodeid: str, root: Path, implementations: Iterable[str]) -> tuple[str, str] | None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+import pytest
 from _pytest import outcomes
+
+from conformance.errors import ConformanceError, UsageError
+from conformance.text import visible_line
 
 
 class Exit(outcomes.Exit):
@@ -16,3 +20,11 @@ class Exit(outcomes.Exit):
 def end_session(message: str, exit_status: int) -> NoReturn:
     """End the session; like ``pytest.exit``, with a shorter line."""
     raise Exit(message, returncode=exit_status)
+
+
+def refuse(error: ConformanceError) -> NoReturn:
+    """End the session with what `error` says, and its exit status."""
+    line = f"conformance: {visible_line(error)}"
+    if isinstance(error, UsageError):
+        raise pytest.UsageError(line) from None
+    end_session(line, error.exit_status)

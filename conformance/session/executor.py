@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from conformance.adapter import Adapter
+from conformance.adapters.implementations import is_software
 from conformance.errors import RequirementError, UsageError, one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
@@ -23,12 +24,22 @@ from conformance.session.ending import end_session
 from conformance.session.fixtures import OBSERVATIONS
 from conformance.session.foreign_warnings import portable, recorded
 from conformance.session.health import Baseline, Health
-from conformance.session.judging import after_teardown, judge, lacking, recover
+from conformance.session.judging import (
+    after_teardown,
+    judge,
+    lack_of_memory,
+    lacking,
+    leaking,
+    recover,
+    starved,
+    with_residue,
+)
 from conformance.session.outcome import Outcome, attach
 from conformance.text import brief, each_text, said, visible
 
 if TYPE_CHECKING:
     from conformance.requirements.registry import Registry
+    from conformance.session.device_memory import DeviceMemory
     from conformance.session.options import Options
 
 #: Distinct warnings kept of one test; an implementation that warns at each replay would fill the record.
@@ -45,6 +56,7 @@ class _Progress:
     baseline: Baseline
     absent: str | None = None
     unfit: str | None = None
+    starved: bool = False
 
 
 _PROGRESS = pytest.StashKey[_Progress]()
@@ -82,6 +94,10 @@ class Executor:
         self.cases = cases
         self._health = {name: Health(adapter) for name, adapter in adapters.items()}
         self._deselecting = False
+        #: Whether all tests share this process, so that what a class has made of it matters to each.
+        self.alone = False
+        #: By implementation, the test after which no other could come to anything here, and why.
+        self._unusable: dict[str, tuple[str, str]] = {}
 
     def collect_garbage(self) -> None:
         """Collect garbage after each test from now on."""
@@ -166,13 +182,34 @@ class Executor:
             gc.unfreeze()
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Leave a test out that could only be blamed for an earlier one."""
+        case = self.cases.get(item.nodeid)
+        return True if case is not None and case.implementation in self._unusable else None
+
+    def _watches(self, case: Case) -> bool:
+        """Whether its implementation, in the one process, is one that may make it unusable."""
+        return self.alone and not is_software(self.specs[case.implementation], self.options.device)
+
+    @pytest.hookimpl(tryfirst=True)  # the last line is the claim
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what was left out."""
+        for name, (test, why) in self._unusable.items():
+            terminalreporter.write_line(
+                f"{name}: no test ran after {test}, which left this process unusable ({why}); "
+                "with --isolate, the others get a new one"
+            )
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Leave a test out whose capability is declared absent."""
         case = self.cases.get(item.nodeid)
         if case is None:
             return
         result = TestResult(case.test, case.ids, Verdict.PASS, command=self._command(case))
-        progress = item.stash[_PROGRESS] = _Progress(result, self._health[case.implementation].before())
+        progress = item.stash[_PROGRESS] = _Progress(
+            result, self._health[case.implementation].before(probe=self._watches(case))
+        )
         absent = case.absent_capability(self.adapters[case.implementation])
         if absent is not None:
             progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
@@ -232,7 +269,7 @@ class Executor:
                 progress.result = replace(progress.result, reproducer=script)
         if call.when == "teardown":
             self._complete(case, progress, report, item.stash.get(OBSERVATIONS, {}))
-            attach(report, Outcome(case.implementation, progress.result, progress.unfit))
+            attach(report, Outcome(case.implementation, progress.result, progress.unfit, progress.starved))
             if progress.result.verdict.rejects:
                 # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
                 call.excinfo = None
@@ -244,11 +281,15 @@ class Executor:
     def _judged(self, case: Case, progress: _Progress, call: pytest.CallInfo[None]) -> TestResult:
         """The result after a phase that raised."""
         assert call.excinfo is not None
-        result = progress.result
+        result, error = progress.result, call.excinfo.value
+        memory = self._health[case.implementation].memory
+        memory.wanted = memory.wanted or lack_of_memory(error)
         if progress.absent is not None:
             return replace(result, verdict=Verdict.UNSUPPORTED, phase=call.when, message=progress.absent)
         promised = all(entry.level == "must" for entry in case.requirements)
-        new_result = judge(result, call.when, call.excinfo.value, case.implementation, promised=promised)
+        new_result = judge(result, call.when, error, case.implementation, promised=promised)
+        if memory.wanted is not None:
+            new_result = starved(new_result, memory.wanted)
         return after_teardown(result, new_result) if call.when == "teardown" else new_result
 
     def _show(self, case: Case, result: TestResult, report: pytest.TestReport) -> None:
@@ -265,27 +306,31 @@ class Executor:
     def _complete(
         self, case: Case, progress: _Progress, report: pytest.TestReport, observations: dict[str, Any]
     ) -> None:
-        """Note what the test observed, and reject it for what it left behind in the process."""
+        """Note what the test observed, and judge it by what it left behind in the process."""
         seconds = round(progress.result.duration_s, 6)
-        result = progress.result = replace(progress.result, duration_s=seconds, observations=observations)
-        residue = self._health[case.implementation].after(progress.baseline)
-        if residue is None:
-            return
-        progress.unfit = residue.unfit
-        left_behind = "; ".join(dict.fromkeys(filter(None, [result.left_behind, *residue.changes])))
-        result = progress.result = replace(result, left_behind=left_behind)
-        if result.verdict.rejects or result.verdict is Verdict.ERROR:
-            return
-        message = f"left behind: {left_behind}"
-        progress.result = replace(
-            result, verdict=Verdict.FAIL, phase="teardown", message=message, expected=None, seen=None, frames=()
-        )
-        if case.scored:
-            report.outcome = "failed"
-            report.longrepr = message
-            _explain(case, result, report)
+        before = progress.result = replace(progress.result, duration_s=seconds, observations=observations)
+        health = self._health[case.implementation]
+        residue = health.after(progress.baseline)
+        if residue is not None:
+            progress.unfit = residue.unfit
+            progress.result = with_residue(progress.result, residue.changes)
+            if residue.unusable is not None and self._watches(case):
+                self._unusable[case.implementation] = case.test, residue.unusable
+        want = health.memory.wanted or (None if residue is None else residue.want)
+        if want is not None:
+            self._settle_want(progress, health.memory, want)
+        if progress.result.verdict is not before.verdict:
+            report.outcome, report.longrepr = "failed", progress.result.message
+            self._show(case, progress.result, report)
+
+    def _settle_want(self, progress: _Progress, memory: DeviceMemory, want: str) -> None:
+        """Say that the device had no memory for a test, or that the implementation has it."""
+        excess = memory.own_excess()
+        if excess is None:
+            progress.result, progress.starved = starved(progress.result, want), True
         else:
-            vars(report)["conformance_status"] = "noted"
+            progress.result = leaking(progress.result, want, excess)
+            progress.unfit = progress.unfit or progress.result.message
 
     def reproducer(self, item: pytest.Item, message: str, error: BaseException | None = None) -> str | None:
         """The script that shows a failure of `item` without the kit, if one can be written.

@@ -38,7 +38,9 @@ def _around_test(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _own_name(nodeid: str, implementation: str) -> str:
-    return nodeid.rpartition("/")[2].replace(implementation, "", 1)
+    # The implementation's name may have a slash, too.
+    function, bracket, parameters = nodeid.partition("[")
+    return function.rpartition("/")[2] + bracket + parameters.replace(implementation, "", 1)
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import Unsupported, one_line
+from conformance.adapters import trial
+from conformance.errors import Unsupported, is_out_of_memory, one_line
+from conformance.session.device_memory import DeviceMemory
 from conformance.session.judging import recover
 from conformance.session.process_state import ProcessState
 
@@ -37,16 +39,21 @@ class Residue:
     Attributes:
         changes: in words.
         unfit: why the process cannot run another test, or ``None`` when all could be put right.
+        unusable: why no test could come to anything in the process, or ``None``.
+        want: that the device had no memory to look with, as one line; ``None`` when it had.
     """
 
     changes: tuple[str, ...]
     unfit: str | None
+    unusable: str | None = None
+    want: str | None = None
 
 
 class Health:
     """Looks after one implementation in one process.
 
     Attributes:
+        memory: of the device.
         captures: whether a small graph could be captured and replayed before the first test, so that it must be
             possible after each; ``None`` while nobody has tried.  The suites judge a class that never can.
     """
@@ -55,6 +62,7 @@ class Health:
         self.adapter = adapter
         self._graphs: deque[weakref.ref[Any]] = deque(maxlen=_REMEMBERED_GRAPHS)
         self._remember_graphs()
+        self.memory = DeviceMemory(adapter)
         self.on_host = _is_on_host(adapter)
         # What waits for a garbage collection must not meet another test.  An implementation on the host cannot do
         # harm, and a collection after each test costs too much in the user's own process.  A worker has frozen all
@@ -62,10 +70,10 @@ class Health:
         self.collects = not self.on_host
         self.captures: bool | None = None
 
-    def before(self) -> Baseline:
-        """Note what a test begins with."""
-        # In the user's own process a class on the host has nowhere else to go on, and is left as its tests leave it.
-        if self.captures is None and self.collects:
+    def before(self, *, probe: bool = False) -> Baseline:
+        """Note what a test begins with; with `probe`, try a class on the host, too."""
+        self.memory.begin()
+        if self.captures is None and (self.collects or probe):
             self.try_capture()
         return Baseline(ProcessState.now(), self._allocated())
 
@@ -75,6 +83,9 @@ class Health:
             self.captures = self._wrong_replay() is None
         except NotImplementedError:  # an adapter without streams or tensors
             self.captures = False
+        except Exception as error:  # for want of memory nobody knows, and the next test asks again
+            if not is_out_of_memory(error):
+                raise
 
     def after(self, baseline: Baseline) -> Residue | None:
         """Put right what can be, and say what was wrong; ``None`` when nothing was."""
@@ -82,20 +93,36 @@ class Health:
         unfit = next((change for change in changes if change.startswith("the thread")), None)
         if self.collects:
             gc.collect()
-        trouble = self._trouble(baseline)
+        for last in (False, True):
+            try:
+                found, unusable = self._look()
+                leak = None if unusable else self._leak(baseline)
+                changes += [*found, *([] if leak is None else [leak])]
+                return Residue(tuple(changes), unfit or unusable or leak, unusable) if changes else None
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                want = one_line(error)
+                if not last:
+                    self.memory.release()
+        return Residue(tuple(changes), unfit or want, want=want)
+
+    def _look(self) -> tuple[list[str], str | None]:
+        """What is wrong with the device and the class now, and why they stay so; wants of memory are passed on."""
+        changes, unfit = [], None
+        trouble = self._trouble()
         if trouble is not None:
             changes.append(trouble)
             self._abort_captures()
             # What is wrong a second time stays wrong.
-            second_trouble = self._trouble(baseline)
-            unfit = unfit or second_trouble
+            unfit = self._trouble()
         if unfit is None and self.captures:
             unfit = self._dead_captures()
             changes += [] if unfit is None else [unfit]
-        return Residue(tuple(changes), unfit) if changes else None
+        return changes, unfit
 
-    def _trouble(self, baseline: Baseline) -> str | None:
-        return recover(self.adapter) or self._wrong_result() or self._pending_error() or self._leak(baseline)
+    def _trouble(self) -> str | None:
+        return recover(self.adapter) or self._wrong_result() or self._pending_error()
 
     def _wrong_result(self) -> str | None:
         """A computation small enough to be free, checked."""
@@ -106,6 +133,8 @@ class Health:
         except NotImplementedError:  # an adapter without tensors
             return None
         except Exception as error:
+            if is_out_of_memory(error):
+                raise
             return f"a small computation raised {one_line(error)}"
         if values == [4.0] * 7:
             return None
@@ -131,32 +160,18 @@ class Health:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = self._replay()
+                values = trial.replay(self.adapter)
             except NotImplementedError:
                 raise
             except Unsupported:  # the device has no stream left for it
                 return None
             except Exception as error:
+                if is_out_of_memory(error):
+                    raise
                 return f"capturing and replaying a small graph raised {one_line(error)}"
-        if values == [4.0] * 7:
+        if values == trial.EXPECTED:
             return recover(self.adapter)  # which takes the stream back, too
         return f"the replay of a small graph gave {one_line(str(values), 80)} for seven times 4"
-
-    def _replay(self) -> Any:
-        adapter = self.adapter
-        x, graph, before, side = adapter.full(7, 3.0), adapter.new_graph(), adapter.current_stream(), _stream(adapter)
-        side.wait_stream(before)
-        with adapter.stream(side):
-            adapter.capture_begin(graph)
-            try:
-                x.add_(1.0)
-            except Exception:
-                adapter.abort_capture(graph)
-                raise
-            graph.capture_end()
-            graph.replay()
-        before.wait_stream(side)
-        return adapter.read(x).tolist()
 
     def _pending_error(self) -> str | None:
         last_error = getattr(self.adapter.runtime, "cudaGetLastError", None)
@@ -207,20 +222,6 @@ class Health:
             if graph is not None:
                 self.adapter.abort_capture(graph)
         self._graphs.clear()
-
-
-def _stream(adapter: Adapter) -> Any:
-    """A stream to capture on.
-
-    Raises:
-        Unsupported: the device has none.
-    """
-    try:
-        return adapter.new_stream()
-    except Unsupported:
-        if adapter.needs_side_stream:
-            raise
-        return adapter.current_stream()
 
 
 def _is_on_host(adapter: Adapter) -> bool:

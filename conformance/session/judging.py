@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.errors import HarnessError, Unsupported, one_line
+from conformance.errors import HarnessError, Unsupported, chain, is_out_of_memory, one_line
 from conformance.paths import KIT, SUITES
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What a rejection's message begins with, and what it begins with where a document promises just that.
 EXPECTED, PROMISED = "expected: ", "promised: "
+#: What the message of a test begins with that the device had no memory for.
+NO_MEMORY = "the device had no memory"
 
 
 def judge(
@@ -38,7 +40,7 @@ def judge(
     failure = replace(result, verdict=Verdict.FAIL, phase=phase, message=_message(error), frames=frames)
     if isinstance(error, pytest.skip.Exception):
         return replace(failure, verdict=Verdict.SKIPPED, message=published(said(error)), frames=())
-    for cause in _chain(error):
+    for cause in chain(error):
         missing = missing_method(cause)
         if missing is not None:
             message = f"the adapter {adapter_name!r} does not implement {missing}(), which this test needs"
@@ -60,7 +62,7 @@ def lacking(error: BaseException, adapter: Adapter) -> str | None:
 
     What is missed while a rejection is on its way takes nothing from the rejection.
     """
-    causes = list(_chain(error))
+    causes = list(chain(error))
     place = next((place for place, cause in enumerate(causes) if isinstance(cause, Unsupported)), None)
     if place is not None and not any(hasattr(cause, "promise") for cause in causes[place:]):
         return published(said(causes[place]))
@@ -82,22 +84,56 @@ def after_teardown(result: TestResult, teardown_result: TestResult) -> TestResul
     return teardown_result
 
 
+def with_residue(result: TestResult, changes: Iterable[str]) -> TestResult:
+    """The result of a test that left these changes behind: a pass is none then."""
+    left_behind = "; ".join(dict.fromkeys(filter(None, [result.left_behind, *changes])))
+    if not left_behind:
+        return result
+    result = replace(result, left_behind=left_behind)
+    if result.verdict.rejects or result.verdict is Verdict.ERROR:
+        return result
+    return _late(result, Verdict.FAIL, f"left behind: {left_behind}")
+
+
+def lack_of_memory(error: BaseException) -> str | None:
+    """The want of device memory on the way to `error`, as one line; ``None`` when there was none."""
+    want = next(filter(is_out_of_memory, chain(error)), None)
+    return None if want is None else one_line(want)
+
+
+def starved(result: TestResult, want: str) -> TestResult:
+    """The result of a test that the device had no memory for: nothing that it came to was the class's own doing."""
+    if result.verdict is Verdict.SKIPPED or result.message.startswith(NO_MEMORY):
+        return result
+    before = (
+        f"\nso this says nothing: {result.message}" if result.verdict.rejects and want not in result.message else ""
+    )
+    phase = result.phase if result.message else "teardown"
+    return replace(_late(result, Verdict.ERROR, f"{NO_MEMORY}: {want}{before}"), phase=phase, reproducer=None)
+
+
+def leaking(result: TestResult, want: str, excess: int) -> TestResult:
+    """The result of a test that the device had no memory for because this process holds it, between two tests."""
+    message = f"{NO_MEMORY}, and {excess >> 20} MiB of it were not given back by this test and those before it: {want}"
+    return _late(result, Verdict.FAIL, message)
+
+
+def _late(result: TestResult, verdict: Verdict, message: str) -> TestResult:
+    return replace(result, verdict=verdict, phase="teardown", message=message, expected=None, seen=None, frames=())
+
+
 def recover(adapter: Adapter) -> str | None:
-    """Make the implementation ready for the next test; in words, what could not be put right."""
+    """Make the implementation ready for the next test; in words, what could not be put right.
+
+    A want of memory is passed on: nobody knows what it would have said otherwise.
+    """
     try:
         trouble = adapter.recover()
         return None if trouble is None else one_line(str(trouble))
     except Exception as error:  # the next test must start all the same, and this one reports it
+        if is_out_of_memory(error):
+            raise
         return f"recovering raised {one_line(error)}"
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    ids: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in ids:
-        ids.add(id(current))
-        yield current
-        current = current.__cause__ or current.__context__
 
 
 def _message(error: BaseException) -> str:

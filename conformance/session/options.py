@@ -51,6 +51,7 @@ class Options:
         device: for the factories that take one.
         revision: replaces the release that the adapters claim.
         record: the file, or the folder, that records go to.
+        force: whether a record that is there may be replaced.
         tests: record ids of the only tests to run; empty for all.
         isolate: how tests are kept apart; ``None`` leaves it to the implementation.
         resume: the record, or the folder of records, to continue.
@@ -68,6 +69,7 @@ class Options:
     device: str | None = None
     revision: str | None = None
     record: str | None = None
+    force: bool = False
     tests: tuple[str, ...] = ()
     isolate: Isolation | None = None
     resume: str | None = None
@@ -161,6 +163,7 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
     group.addoption(
         "--record", metavar="PATH", help="write the record there (a folder, or several names: one file for each)"
     )
+    group.addoption("--force", action="store_true", help="replace a record that exists")
     group.addoption(
         "--test",
         action="append",
@@ -236,6 +239,7 @@ def read(config: pytest.Config) -> Options | None:
         device=config.getoption("device"),
         revision=config.getoption("revision"),
         record=config.getoption("record"),
+        force=bool(config.getoption("force")),
         tests=tuple(config.getoption("test")),
         isolate=_isolation(config.getoption("isolate")),
         resume=_resume_path(config.getoption("resume"), config.getoption("record")),
@@ -310,18 +314,3 @@ def positive(option: str, number: float, description: str) -> float:
     if not 0 < number < float("inf"):
         raise UsageError(f"{option}={number:g}: give {description} above 0")
     return number
-
-
-def record_paths(record: str, implementations: Iterable[str]) -> dict[str, Path]:
-    """The file of each implementation's record: `record` itself for one, files in the folder `record` for several."""
-    names = list(implementations)
-    target = Path(record)
-    if len(names) == 1 and not target.is_dir() and not record.endswith(("/", os.sep)):
-        return {names[0]: target}
-    paths: dict[str, Path] = {}
-    for name in names:
-        stem = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
-        while target / f"{stem}.jsonl" in paths.values():
-            stem += "_"
-        paths[name] = target / f"{stem}.jsonl"
-    return paths

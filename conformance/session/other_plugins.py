@@ -132,6 +132,7 @@ class Guard:
         self._added.clear()
         # The last word on the order is the kit's: what may leave the process unusable comes after all else.
         items.sort(key=lambda item: item.nodeid in self._cases and self._cases[item.nodeid].destructive)
+        self._selection.settled = True
 
     def _refuse_repetition(self, item: pytest.Item, kept: set[str]) -> None:
         if item.nodeid not in self._cases:

@@ -21,20 +21,27 @@ class Outcome:
         implementation: its name.
         result: of the test.
         unfit: why the process can run no other test, or ``None``.
+        starved: whether the device had no memory for the test, so that it says nothing.
     """
 
     implementation: str
     result: TestResult
     unfit: str | None = None
+    starved: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON values."""
-        return {"implementation": self.implementation, "result": self.result.to_dict(), "unfit": self.unfit}
+        return {
+            "implementation": self.implementation,
+            "result": self.result.to_dict(),
+            "unfit": self.unfit,
+            "starved": self.starved,
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Outcome:
         """The inverse of `to_dict`."""
-        return cls(values["implementation"], TestResult.from_dict(values["result"]), values["unfit"])
+        return cls(values["implementation"], TestResult.from_dict(values["result"]), values["unfit"], values["starved"])
 
 
 def attach(report: pytest.TestReport, outcome: Outcome) -> None:

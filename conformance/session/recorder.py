@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from conformance.errors import ExitStatus, RecordError, WriteError
+from conformance.files import refuse_to_replace
 from conformance.records.assessment import Assessment
 from conformance.records.run import Run
 from conformance.records.summary import render
-from conformance.records.tested import remarks
+from conformance.records.tested import SHARED_DEVICE, remarks
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
-from conformance.session.options import record_paths
+from conformance.session.interrupts import interrupts_held_back
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
+from conformance.session.record_paths import record_paths
 from conformance.text import published, visible
-from conformance.waivers.checking import RunFacts, scored_ids
-from conformance.waivers.waiver import facts
+from conformance.waivers.checking import RunFacts
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
@@ -75,6 +76,26 @@ class Recorder:
         self._headed = False
         self._broken_files = False
         self._foreign_failures = False
+        self._shares_device = False
+        self._has_told = False
+
+    # -- who else is there --------------------------------------------------------------------------------------------
+
+    def note_other_run(self) -> None:
+        """Note that another run is on a device of this one; records that are opened from now on say so."""
+        self._shares_device = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        """Tell of another run, where it is known by now."""
+        self.tell_of_other_run()
+
+    def tell_of_other_run(self) -> None:
+        """Tell the user of another run, once."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self._shares_device and not self._has_told and reporter is not None:
+            self._has_told = True
+            reporter.write_line(f"note: {SHARED_DEVICE}")
 
     # -- what will run ------------------------------------------------------------------------------------------------
 
@@ -82,11 +103,17 @@ class Recorder:
         """Open the records.
 
         Raises:
-            RecordError: one cannot be written or resumed.
+            UsageError: one cannot be written or resumed, or another one is there.
+            WriteError: the disk is full.
         """
-        by_name = {subject.name: subject for subject in subjects}
+        shared = {"shared_device": SHARED_DEVICE} if self._shares_device else {}
+        by_name = {
+            subject.name: replace(subject, environment={**subject.environment, **shared}) for subject in subjects
+        }
         paths = self._paths(by_name)
         resume = self.options.resume is not None
+        for path in paths.values() if not resume else ():
+            refuse_to_replace("--record", path, force=self.options.force)
         self.runs = {
             name: Run(subject, self.registry, paths.get(name), resume=resume) for name, subject in by_name.items()
         }
@@ -134,7 +161,7 @@ class Recorder:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write the headers, where this process collects."""
-        if self.config.option.collectonly:
+        if self.config.option.collectonly or not self.selection.settled:
             return
         try:
             nodeids = {case.nodeid for case in self.begin(self._collected(session))}
@@ -157,7 +184,8 @@ class Recorder:
         # One that runs again has its line already, and stops the run when its second result comes.
         if case is not None and case.test not in self.runs[case.implementation].results:
             try:
-                self.runs[case.implementation].started(case.test)
+                with interrupts_held_back():
+                    self.runs[case.implementation].started(case.test)
             except WriteError as error:
                 self._give_up(error)
 
@@ -166,7 +194,8 @@ class Recorder:
         """Accept a waived failure before anyone counts it, and note the test's result."""
         self._waive(report)
         try:
-            self._note(report)
+            with interrupts_held_back():
+                self._note(report)
         except WriteError as error:
             self._give_up(error)
         return (yield)
@@ -210,8 +239,12 @@ class Recorder:
 
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
+        shown = script(text)
+        if shown is None:
+            return
         try:
-            result = self.runs[case.implementation].reproduced(case.test, script(text))
+            with interrupts_held_back():
+                result = self.runs[case.implementation].reproduced(case.test, shown)
         except WriteError as error:
             self._give_up(error)
         if self.options.reproducers is not None:
@@ -245,7 +278,8 @@ class Recorder:
         for name, assessment in self._assessments.items():
             stopped = None if self.stopped is None else published(self.stopped)
             try:
-                self.runs[name].end(assessment, status, stopped, self._waiver_problems)
+                with interrupts_held_back():
+                    self.runs[name].end(assessment, status, stopped, self._waiver_problems)
             except WriteError as error:
                 self.stopped = str(error)
                 session.exitstatus = ExitStatus.KIT_FAILED
@@ -253,10 +287,11 @@ class Recorder:
     def _run_facts(self) -> list[RunFacts]:
         """What waivers are checked against."""
         return [
-            RunFacts(
-                facts(run.subject.name, run.subject.revision, run.subject.environment),
-                scored_ids(run.planned, self.registry.requirements.values()),
+            self.waivers.facts_of(
+                run.subject,
+                run.planned,
                 {test: result.verdict for test, result in run.results.items()},
+                self.registry.requirements.values(),
                 narrowed=self._narrowed,
             )
             for run in self.runs.values()

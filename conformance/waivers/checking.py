@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from conformance.errors import RecordError, one_line
-from conformance.records.record import Record
+from conformance.records.header import Header
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 from conformance.waivers.waiver import SCOPE, Waiver, facts
@@ -20,41 +21,93 @@ _OPEN = {Verdict.NOT_RUN, Verdict.SKIPPED, Verdict.ERROR}
 _REJECTED = {verdict for verdict in Verdict if verdict.rejects} | {Verdict.WAIVED}
 
 
-def scored_ids(
-    planned: Mapping[str, tuple[str, ...]], requirements: Iterable[Requirement]
-) -> dict[str, tuple[str, ...]]:
-    """The tests of `planned`, each with those of its requirements that are judged."""
-    scored = {entry.id for entry in requirements if entry.scored}
-    return {test: tuple(identity for identity in ids if identity in scored) for test, ids in planned.items()}
+@dataclass
+class Concern:
+    """What a run says of the tests that one waiver is about, counted as they pass.
+
+    Attributes:
+        tests: how many were to run.
+        names_one: whether one of them has the very name that the waiver gives.
+        verdicts: how many have each verdict.
+        rejected_ids: the scored requirements that the rejected ones decide.
+    """
+
+    tests: int = 0
+    names_one: bool = False
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    rejected_ids: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> int:
+        return sum(count for verdict, count in self.verdicts.items() if verdict.rejects)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it leaves open that one of them fails, or says so."""
+        known = sum(self.verdicts.values())
+        return known < self.tests or any(verdict in _OPEN | _REJECTED for verdict in self.verdicts)
 
 
-@dataclass(frozen=True)
 class RunFacts:
     """What waivers are checked against, of one run.
 
-    Attributes:
-        facts: what scopes are compared with.
-        planned: the tests to run, each with the scored requirements that it decides.
-        verdicts: of the tests that ended.
+    Args:
+        run_facts: what scopes are compared with.
+        waivers: of the session.
+        requirements: that the run is judged by.
         narrowed: whether only a part of the suites was to run.
     """
 
-    facts: Mapping[str, str]
-    planned: Mapping[str, tuple[str, ...]]
-    verdicts: Mapping[str, Verdict]
-    narrowed: bool
+    def __init__(
+        self,
+        run_facts: Mapping[str, str],
+        waivers: Sequence[Waiver],
+        requirements: Iterable[Requirement],
+        *,
+        narrowed: bool,
+    ) -> None:
+        self.facts = run_facts
+        self.narrowed = narrowed
+        self._scored = {entry.id for entry in requirements if entry.scored}
+        self._waivers = waivers
+        self._concerns = [Concern() for _ in waivers]
 
     @property
     def name(self) -> str:
         return self.facts["implementation"]
 
-    def tests_of(self, waiver: Waiver) -> list[str]:
-        """The planned tests that `waiver` is about."""
-        return [test for test, ids in self.planned.items() if waiver.concerns(test, ids)]
+    def concern(self, waiver: Waiver) -> Concern:
+        """What the run says of the tests that `waiver` is about."""
+        return self._concerns[self._waivers.index(waiver)]
 
-    def count(self, tests: Collection[str], verdicts: Collection[Verdict]) -> int:
-        """How many of `tests` have one of `verdicts`."""
-        return sum(self.verdicts.get(test, Verdict.NOT_RUN) in verdicts for test in tests)
+    def planned(self, test: str, ids: tuple[str, ...]) -> None:
+        """Take in a test that is to run."""
+        for waiver, concern in self._about(test, self._scored_of(ids)):
+            concern.tests += 1
+            concern.names_one |= waiver.test == test
+
+    def ended(self, test: str, ids: tuple[str, ...], verdict: Verdict) -> None:
+        """Take in what became of it."""
+        scored = self._scored_of(ids)
+        for _, concern in self._about(test, scored):
+            concern.verdicts[verdict] += 1
+            if verdict.rejects:
+                concern.rejected_ids.update(dict.fromkeys(scored))
+
+    def take_in(self, other: RunFacts) -> None:
+        """Take in what `other`, of another part of the run, has."""
+        for concern, more in zip(self._concerns, map(other.concern, self._waivers), strict=True):
+            concern.tests += more.tests
+            concern.names_one |= more.names_one
+            concern.verdicts.update(more.verdicts)
+            concern.rejected_ids.update(more.rejected_ids)
+
+    def _scored_of(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(identity for identity in ids if identity in self._scored)
+
+    def _about(self, test: str, scored: tuple[str, ...]) -> Iterator[tuple[Waiver, Concern]]:
+        pairs = zip(self._waivers, self._concerns, strict=True)
+        return ((waiver, concern) for waiver, concern in pairs if waiver.concerns(test, scored))
 
 
 def problems(waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date) -> list[str]:
@@ -69,25 +122,39 @@ def problems(waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date)
     return [f"{waiver.place}: {text}" for waiver, text in texts if text is not None]
 
 
-def problems_of_record(record: Record) -> list[str]:
-    """The `problems` of the waivers that a record names, on the day of its run.
+class RecordedWaivers:
+    """Checks the waivers that a record names, on the day of its run, while its tests pass.
 
     Raises:
         RecordError: a waiver in its header is malformed.
     """
-    header = record.header
-    run = RunFacts(
-        facts(header.implementation, header.revision, header.environment),
-        scored_ids(header.planned, header.requirements),
-        {result.test: result.verdict for result in record.results},
-        narrowed=record.narrowed,
-    )
-    try:
-        waivers = [Waiver.from_dict(values) for values in header.waivers]
-        day = date.fromisoformat(header.started_at[:10])
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordError(f"{record.path}: a malformed waiver in the header ({one_line(error)})") from None
-    return problems(waivers, [run], day)
+
+    def __init__(self, header: Header) -> None:
+        try:
+            self._waivers = [Waiver.from_dict(values) for values in header.waivers]
+            self._day = date.fromisoformat(header.started_at[:10])
+        except (KeyError, TypeError, ValueError) as error:
+            raise RecordError(f"a malformed waiver in the header ({one_line(error)})") from None
+        self.run = RunFacts(
+            facts(header.implementation, header.revision, header.environment),
+            self._waivers,
+            header.requirements,
+            narrowed=header.narrowed,
+        )
+
+    def planned(self, test: str, ids: tuple[str, ...]) -> None:
+        self.run.planned(test, ids)
+
+    def result(self, result: TestResult, size: int) -> None:  # noqa: ARG002 - what watches a record is told
+        self.run.ended(result.test, result.requirements, result.verdict)
+
+    def take_in(self, other: RecordedWaivers) -> None:
+        """Take in what `other` has seen, of another part of the run."""
+        self.run.take_in(other.run)
+
+    def problems(self) -> list[str]:
+        """What fails the run for its waivers' sake."""
+        return problems(self._waivers, [self.run], self._day)
 
 
 def _problem(waiver: Waiver, waivers: Sequence[Waiver], runs: Collection[RunFacts], today: date) -> str | None:
@@ -100,7 +167,7 @@ def _problem(waiver: Waiver, waivers: Sequence[Waiver], runs: Collection[RunFact
     runs_in_scope = [run for run in runs if waiver.in_scope(run.facts)]
     if not runs_in_scope:
         return f"out of scope: {_mismatch(waiver, runs)}: correct its scope, or delete it"
-    if not any(run.narrowed or run.tests_of(waiver) for run in runs_in_scope):
+    if not any(run.narrowed or run.concern(waiver).tests for run in runs_in_scope):
         names = ", ".join(run.name for run in runs_in_scope)
         what = f"called {waiver.test}" if waiver.test else f"that decides {waiver.requirement}"
         return f"it matches nothing: no test {what} applies to {names}: correct the name, or delete it"
@@ -127,14 +194,16 @@ def _mismatch(waiver: Waiver, runs: Collection[RunFacts]) -> str:
 
 def _is_stale(waiver: Waiver, run: RunFacts) -> bool:
     """Whether all that `waiver` is about was run, and nothing was rejected."""
-    tests = run.tests_of(waiver)
-    if run.narrowed and waiver.test not in tests:
+    concern = run.concern(waiver)
+    if run.narrowed and not concern.names_one:
         return False  # the tests that were left out may fail
-    return bool(tests) and not run.count(tests, _OPEN | _REJECTED)
+    return bool(concern.tests) and not concern.is_open
 
 
 def _evidence(waiver: Waiver, runs: Collection[RunFacts]) -> str:
-    counts = Counter(run.verdicts[test] for run in runs for test in run.tests_of(waiver))
+    counts: Counter[Verdict] = Counter()
+    for run in runs:
+        counts.update(run.concern(waiver).verdicts)
     return " and ".join(f"{_number(count, 'test')} came to {verdict}" for verdict, count in counts.items())
 
 
@@ -157,21 +226,17 @@ def _lines(waiver: Waiver, in_force: Collection[Waiver], runs: Collection[RunFac
     for run in runs:
         if not waiver.in_scope(run.facts):
             continue
-        tests = run.tests_of(waiver)
+        concern = run.concern(waiver)
         requirements = {each.requirement for each in in_force if each.in_scope(run.facts)}
-        waived = run.count(tests, {Verdict.WAIVED})
-        rejected = [test for test in tests if run.verdicts.get(test, Verdict.NOT_RUN).rejects]
+        waived = concern.verdicts[Verdict.WAIVED]
         if waived:
             what = f"{_number(waived, 'test')} of {waiver.target} waived for {run.name}"
             until = f"until {waiver.expires} ({_days(waiver.days_left(today))} left)"
             yield f"{waiver.place}: {what} {until}: {one_line(waiver.reason)} [{waiver.link}; {waiver.owner}]"
-        if rejected:
-            others = dict.fromkeys(identity for test in rejected for identity in run.planned[test])
-            names = ", ".join(identity for identity in others if identity not in requirements)
-            yield (
-                f"{waiver.place}: {_number(len(rejected), 'test')} of {waiver.target} still rejected for {run.name}, "
-                f"because of what else is decided there and not waived: {names}"
-            )
+        if concern.rejected:
+            names = ", ".join(identity for identity in concern.rejected_ids if identity not in requirements)
+            what = f"{_number(concern.rejected, 'test')} of {waiver.target} still rejected for {run.name}"
+            yield f"{waiver.place}: {what}, because of what else is decided there and not waived: {names}"
 
 
 def _days(count: int) -> str:

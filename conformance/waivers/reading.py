@@ -14,6 +14,7 @@ from typing import Any
 from conformance.errors import RequirementError, UsageError, one_line
 from conformance.paths import HOME, SUITES
 from conformance.requirements.registry import Registry
+from conformance.text import TEXT_LIMIT
 from conformance.waivers.waiver import SCOPE, Waiver
 
 if sys.version_info >= (3, 11):
@@ -208,6 +209,8 @@ class _Reader:
             raise self._entry.refusal(f"{key!r} must be a text, not {value!r}", key)
         if not value.strip():
             raise self._entry.refusal(f"{key!r}: {when_empty}", key)
+        if len(value) > TEXT_LIMIT:
+            raise self._entry.refusal(f"{key!r} is longer than {TEXT_LIMIT} characters", key)
         return value.strip()
 
     def _expires(self) -> date:

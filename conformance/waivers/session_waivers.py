@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 
 from conformance.records.result import TestResult
 from conformance.records.subject import Subject
+from conformance.records.verdicts import Verdict
+from conformance.requirements.registry import Requirement
 from conformance.waivers import applying, checking
 from conformance.waivers.checking import RunFacts
 from conformance.waivers.reading import WaiverFile
@@ -31,6 +33,24 @@ class SessionWaivers:
         """The waivers whose scope a run has, expired ones included."""
         run = facts(subject.name, subject.revision, subject.environment)
         return tuple(waiver for waiver in self._waivers if waiver.in_scope(run))
+
+    def facts_of(
+        self,
+        subject: Subject,
+        planned: Mapping[str, tuple[str, ...]],
+        verdicts: Mapping[str, Verdict],
+        requirements: Iterable[Requirement],
+        *,
+        narrowed: bool,
+    ) -> RunFacts:
+        """What they are checked against, of a run with these tests, each with what it decides and came to."""
+        run = facts(subject.name, subject.revision, subject.environment)
+        run_facts = RunFacts(run, self._waivers, requirements, narrowed=narrowed)
+        for test, ids in planned.items():
+            run_facts.planned(test, ids)
+            if test in verdicts:
+                run_facts.ended(test, ids, verdicts[test])
+        return run_facts
 
     def _in_force(self, subject: Subject) -> tuple[Waiver, ...]:
         return tuple(waiver for waiver in self.of(subject) if waiver.days_left(self._today) >= 0)

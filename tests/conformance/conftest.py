@@ -175,7 +175,7 @@ class Kit:
     def recorded(self, *words: str, impl: str = "fake.py:Fake") -> tuple[pytest.RunResult, Record]:
         """Run all test files, and read the record."""
         path = self.folder / "out" / "run.jsonl"
-        result = self.run(f"--record={path}", *words, impl=impl)
+        result = self.run(f"--record={path}", "--force", *words, impl=impl)
         return result, read_record(path)
 
 

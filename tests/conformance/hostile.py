@@ -47,6 +47,7 @@ def broken(lines: list[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
     """Files whose form is wrong, each with its name."""
     whole = _joined(lines, 0, lines[0])
     texts = whole.decode().splitlines()
+    result = next(number for number, line in enumerate(lines) if line["kind"] == "result")
     yield "empty", b""
     yield "only-newlines", b"\n\n\n"
     yield "only-a-number", b"2\n"
@@ -72,10 +73,10 @@ def broken(lines: list[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
         nested: Any = 0
         for _ in range(depth):
             nested = {"a": nested}
-        yield f"depth-{depth}", _joined(lines, 2, {**lines[2], "observations": nested})
-    yield "long-text", _joined(lines, 2, {**lines[2], "message": "x" * (TEXT_LIMIT + 1)})
-    yield "long-key", _joined(lines, 2, {**lines[2], "x" * (TEXT_LIMIT + 1): 1})
-    yield "long-number", whole.replace(b'"schema": 2', b'"schema": ' + b"2" * 10_000)
+        yield f"depth-{depth}", _joined(lines, result, {**lines[result], "observations": nested})
+    yield "long-text", _joined(lines, result, {**lines[result], "message": "x" * (TEXT_LIMIT + 1)})
+    yield "long-key", _joined(lines, result, {**lines[result], "x" * (TEXT_LIMIT + 1): 1})
+    yield "long-number", whole.replace(b'"schema": 3', b'"schema": ' + b"2" * 10_000)
     yield "long-revision", whole.replace(b'"2.13"', b'"' + b"2" * 10_000 + b'.1"')
     yield "infinity", whole.replace(b'"duration_s": 0.0', b'"duration_s": 1e999')
     yield "no-number", whole.replace(b'"duration_s": 0.0', b'"duration_s": NaN')

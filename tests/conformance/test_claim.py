@@ -14,6 +14,7 @@ import reports
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.records.assessment import Target, assess
 from conformance.records.claim import Claim, claim
+from conformance.records.outcomes import Outcomes
 from conformance.records.record import Record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
@@ -92,8 +93,7 @@ def _claim(verdicts: dict[Requirement, Verdict], *, target: Target | None = None
     results = [TestResult(entry.id, (entry.id,), verdict) for entry, verdict in verdicts.items()]
     assessment = assess(
         [MUST, OTHER, POOLED, ADVICE, LONG],
-        [one for one in results if one.verdict is not Verdict.NOT_RUN],
-        planned={},
+        Outcomes.of(one for one in results if one.verdict is not Verdict.NOT_RUN),
         dialect="cuda",
         revision="2.14",
         capabilities={},

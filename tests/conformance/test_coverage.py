@@ -14,9 +14,10 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.cli import main
 from conformance.records.coverage import cover
-from conformance.records.record import Record, RecordWriter, read_record
+from conformance.records.record import Record, read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.records.writer import RecordWriter
 from conformance.requirements.loading import load_documents, load_registry
 from conformance.requirements.page import markdown
 from conformance.requirements.registry import Registry
@@ -35,21 +36,29 @@ Recorded = Callable[..., Record]
 def recorded(tmp_path: Path, registry: Registry) -> Recorded:
     """Writes a record in which each requirement has one test with a verdict."""
 
-    def write(verdicts: Mapping[str, Verdict], *, dialect: str = "cuda", revision: str = "2.13") -> Record:
+    def write(
+        verdicts: Mapping[str, Verdict],
+        *,
+        dialect: str = "cuda",
+        revision: str = "2.13",
+        more: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> Record:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
-        planned = {f"test of {identity}": (identity,) for identity in verdicts}
+        planned = {f"test of {identity}": (identity,) for identity in verdicts} | (more or {})
         capabilities = {"pools": True}
         header = dataclasses.replace(
             HEADER,
             dialect=dialect,
             revision=revision,
             capabilities=capabilities,
-            planned=planned,
+            options={"waivers": "waivers.toml"},
+            planned=len(planned),
+            not_applicable=0,
             requirements=tuple(registry.requirements.values()),
             waivers=tuple({"requirement": identity} for identity in verdicts),
         )
         writer = RecordWriter(path)
-        writer.header(header)
+        writer.header(header, planned)
         for identity, verdict in verdicts.items():
             writer.result(TestResult(f"test of {identity}", (identity,), verdict))
         writer.close()
@@ -103,10 +112,8 @@ def test_what_does_not_hold_for_the_run_decides_nothing(recorded: Recorded) -> N
         assert whole.decided == decided
 
 
-def test_a_test_that_did_not_run_takes_the_decision_back(recorded: Recorded, tmp_path: Path) -> None:
-    record = recorded({"alpha.two": Verdict.PASS})
-    planned = {**record.header.planned, "another test": ("alpha.two",)}
-    record = dataclasses.replace(record, header=dataclasses.replace(record.header, planned=planned))
+def test_a_test_that_did_not_run_takes_the_decision_back(recorded: Recorded) -> None:
+    record = recorded({"alpha.two": Verdict.PASS}, more={"another test": ("alpha.two",)})
     *_, whole = cover(PAGE, [record])
     assert whole.decided == ()
 

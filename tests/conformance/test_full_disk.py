@@ -15,9 +15,10 @@ import pytest
 from conformance import checks  # noqa: F401 - before pytester takes stock of modules
 from conformance.cli import main
 from conformance.errors import ExitStatus, WriteError
-from conformance.records.record import RecordWriter, read_record
+from conformance.records.record import read_record
+from conformance.records.writer import RecordWriter
 from tests.conformance.conftest import Kit
-from tests.conformance.test_record import FIRST, FOOTER, HEADER, SECOND
+from tests.conformance.test_record import FIRST, FOOTER, HEADER, LEFT_OUT, PLANNED, SECOND
 
 pytest_plugins = ["pytester"]
 
@@ -39,11 +40,16 @@ def room(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def sizes(whole: int) -> list[int]:
+    """Twenty, from nothing to nearly a file of `whole` bytes."""
+    return [whole * number // 20 for number in range(20)]
+
+
 def _write(path: Path, *, shard: str | None = None) -> Path:
     writer = RecordWriter(path)
     header = HEADER if shard is None else HEADER.__class__(**{**vars(HEADER), "options": {"shard": shard}})
     with contextlib.closing(writer):
-        writer.header(header)
+        writer.header(header, PLANNED, LEFT_OUT)
         for result in (FIRST, SECOND):
             writer.started(result.test)
             writer.result(result)
@@ -66,7 +72,7 @@ def test_what_was_written_stays_readable(tmp_path: Path) -> None:
 
 def test_a_line_that_was_not_written_is_followed_by_none(tmp_path: Path) -> None:
     writer = RecordWriter(tmp_path / "run.jsonl")
-    writer.header(HEADER)
+    writer.header(HEADER, PLANNED, LEFT_OUT)
     with room(writer.path.stat().st_size), pytest.raises(WriteError):
         writer.result(FIRST)
     writer.started("t2")
@@ -111,15 +117,28 @@ def test_a_run_ends_with_one_line(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_merge_leaves_an_earlier_file_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, output = _write(tmp_path / "one.jsonl", shard="1/1"), tmp_path / "all.jsonl"
     output.write_text("earlier", encoding="utf-8")
-    words = ["merge", str(one), "--output", str(output)]
-    assert main(words) == ExitStatus.USAGE
-    assert "exists: --force replaces it" in capsys.readouterr().err
-    with room(900):
-        assert main([*words, "--force"]) == ExitStatus.KIT_FAILED
-    _, errors = capsys.readouterr()
-    assert errors.count("\n") == 1
-    assert "File too large" in errors
-    assert output.read_text(encoding="utf-8") == "earlier"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.jsonl", "one.jsonl"]
-    assert main([*words, "--force"]) == ExitStatus.NOT_CONFORMING
+    words = ["merge", str(one), "--output", str(output), "--force"]
+    for size in sizes(one.stat().st_size - 200):
+        with room(size):
+            assert main(words) == ExitStatus.KIT_FAILED
+        assert capsys.readouterr().err == f"graph-conformance: {output} cannot be written: File too large\n"
+        assert output.read_text(encoding="utf-8") == "earlier"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["all.jsonl", "one.jsonl"]
+    assert main(words) == ExitStatus.NOT_CONFORMING
     assert len(read_record(output).results) == 2
+
+
+def test_a_report_leaves_an_earlier_one_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, folder = _write(tmp_path / "run.jsonl"), tmp_path / "report"
+    words = ["report", str(record), "--output", str(folder), "--force"]
+    assert main(words) == ExitStatus.CONFORMING
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    _write(record, shard="1/1")  # another one, so that a page that was written shows
+    capsys.readouterr()
+    for size in sizes(len(before["report.html"])):
+        with room(size):
+            assert main(words) == ExitStatus.KIT_FAILED
+        assert capsys.readouterr().err == f"graph-conformance: {folder} cannot be written: File too large\n"
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert main(words) == ExitStatus.CONFORMING
+    assert {path.name for path in folder.iterdir() if path.read_bytes() != before[path.name]} == set(before)

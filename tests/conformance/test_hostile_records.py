@@ -11,10 +11,11 @@ import pytest
 
 from conformance.cli import main
 from conformance.errors import ExitStatus, RecordError
-from conformance.records.record import RecordWriter, read_record
+from conformance.records.record import read_record
+from conformance.records.writer import RecordWriter
 from conformance.selfcheck.reading import read_table
 from tests.conformance.hostile import broken, changed, without_chain
-from tests.conformance.test_record import FIRST, FOOTER, HEADER, SECOND
+from tests.conformance.test_record import FIRST, FOOTER, HEADER, LEFT_OUT, PLANNED, SECOND
 
 #: What a command may end with; 3 would say that the kit failed.
 GOOD_STATUSES = {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING, ExitStatus.USAGE}
@@ -24,7 +25,7 @@ GOOD_STATUSES = {ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING, ExitStatus.US
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     path = tmp_path_factory.mktemp("hostile") / "good.jsonl"
     writer = RecordWriter(path)
-    writer.header(HEADER)
+    writer.header(HEADER, PLANNED, LEFT_OUT)
     writer.started("t1")
     writer.result(FIRST)
     writer.started("t2")
@@ -42,7 +43,7 @@ def test_hostile_files_are_read_or_refused_in_a_line(
     folder.mkdir()
     path, report, merged = folder / "run.jsonl", tmp_path / "report", tmp_path / "merged.jsonl"
     commands = (
-        ["report", str(path), "--output", str(report)],
+        ["report", str(path), "--output", str(report), "--force"],
         ["merge", str(path), "--output", str(merged)],
         ["requirements", "--coverage", str(path)],
         ["waivers", str(path)],

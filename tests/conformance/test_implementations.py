@@ -16,7 +16,7 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.adapter import ModuleAdapter
 from conformance.adapters import reference, torch_cuda
-from conformance.adapters.implementations import KNOWN, resolve, resolve_all
+from conformance.adapters.implementations import KNOWN, _longer_names, resolve, resolve_all
 from conformance.errors import ImplementationError, Unsupported, UsageError
 from tests.conformance.conftest import IMPLEMENTATION, Kit
 
@@ -284,8 +284,11 @@ WRONG = [
     ("users:needy", "a Needy cannot be constructed: TypeError"),
     ("users:deaf", "graph class Deaf has no replay"),
     ("users:no_class", "graph_class is 'Graph', which is no class"),
-    ("users:no_name", "the adapter's name must be printable ASCII without brackets, not ''"),
-    ("users:bracketed", "the adapter's name must be printable ASCII without brackets, not 'a[b]'"),
+    ("users:no_name", "the adapter's name must be printable ASCII without brackets, at most 200 characters, not ''"),
+    (
+        "users:bracketed",
+        "the adapter's name must be printable ASCII without brackets, at most 200 characters, not 'a[b]'",
+    ),
     ("users:odd_dialect", "the adapter's dialect is 'metal'; known: cuda, xpu, accelerator"),
     ("users:odd_revision", "the adapter's revision: 'newest' is not a revision"),
     ("users:odd_capability", "declares an unknown capability 'pool'; did you mean 'pools'?"),
@@ -326,6 +329,34 @@ def test_one_name_twice_is_refused() -> None:
         resolve_all(["users:ready", "users:make"])
 
 
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (("v1", "v2"), ["v1/g.py:G", "v2/g.py:G"]),
+        (("a/new", "b/new"), ["a/new/g.py:G", "b/new/g.py:G"]),
+        ((".", "v1", "v2"), ["g.py:G", "v1/g.py:G", "v2/g.py:G"]),
+    ],
+)
+def test_namesakes_in_files_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: tuple[str, ...], names: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in folders:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        Path(folder, "g.py").write_text("import reference_impl\n\nclass G(reference_impl.CUDAGraph): ...\n")
+    assert list(resolve_all([f"{folder}/g.py:G" for folder in folders])) == names
+    assert list(resolve_all([f"{tmp_path}/{folder}/g.py:G" for folder in folders[-2:]])) == names[-2:]
+
+
+def test_namesakes_in_homes_and_in_one_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("g.py").write_text("import reference_impl\n\nclass G(reference_impl.CUDAGraph): ...\n")
+    with pytest.raises(UsageError, match=r"'g\.py:G' twice; tell them apart by the 'name' of an adapter for each"):
+        resolve_all(["g.py:G", "./g.py:G"])
+    assert _longer_names(["/home/one/g.py:G", "/home/other/g.py:G"]) is None
+
+
 def test_the_reference_adapter_imports_nothing_by_itself() -> None:
     tree = ast.parse(Path(reference.__file__).read_text(encoding="utf-8"))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
@@ -345,8 +376,11 @@ def test_the_reference_adapter_imports_nothing_by_itself() -> None:
         (("--impl=fake.py:Fake,",), "--impl needs a name"),
         (("--impl=fake.py:Fake,fake.py:Fake",), "names 'fake' twice"),
         (("--impl=fake.py:Fake", "--revision=x"), "is not a revision"),
-        (("--impl=fake.py:Fake", "--record=fake.py/run.jsonl"), "the record fake.py/run.jsonl cannot be written"),
-        (("--impl=fake.py:Fake,fake.py:Second", "--record=fake.py"), "cannot be written"),
+        (
+            ("--impl=fake.py:Fake", "--no-isolate", "--record=fake.py/run.jsonl"),
+            "the record fake.py/run.jsonl cannot be written",
+        ),
+        (("--impl=fake.py:Fake,fake.py:Second", "--no-isolate", "--record=fake.py"), "cannot be written"),
         (
             ("--impl=fake.py:Fake", "--no-isolate", "--test=test_it.py::test_none"),
             "--test=test_it.py::test_none: no such test here",

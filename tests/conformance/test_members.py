@@ -46,6 +46,22 @@ VENDOR = """
     def no_capturing(): return made(module=Part("is_current_stream_capturing"))
 
 
+    class Lots:
+        def memory_allocated(self): return "lots"
+        def __getattr__(self, name): return getattr(reference_impl, name)
+
+    class Slips(OnHost):
+        def memory_allocated(self): return "lots"
+        def capture_begin(self, graph, **settings):
+            graph.capture_begin(**settings)
+            graph.instatiate()
+        def capture(self, graph, **settings): return self.module.grahp(graph)
+
+
+    def slips(): return made(Slips, module=Part("is_current_stream_capturing"))
+    def lots(): return made(module=Lots())
+
+
     class Synchronise(Adapter):
         name, revision, graph_class = "vendor", "2.14", reference_impl.CUDAGraph
         def current_stream(self): return 1
@@ -93,11 +109,28 @@ VENDOR = """
     def out_of_memory(): return made(OutOfMemory)
     def five(): return made(Five)
     def wrong_class(): return made(graph_class=Raises)
+    def no_context(): return made(module=Part("graph"))
+
+    class NoEnd(reference_impl.CUDAGraph):
+        def capture_end(self): raise RuntimeError("no end today")
+
+    class Misspelt(reference_impl.CUDAGraph):
+        def replay(self): self.instatiate()
 """
 FAULTS = [
     ("no_synchronize", ["synchronize raised AttributeError: no synchronize at "]),
     ("no_capturing", ["is_current_stream_capturing raised AttributeError: no is_current_stream_capturing at "]),
     ("NewStraem", ["no adapter has a member 'new_straem'; did you mean 'new_stream'? at "]),
+    ("lots", ["memory_allocated raised ValueError: invalid literal for int() with base 10: 'lots' at "]),
+    (
+        "slips",
+        [
+            "is_current_stream_capturing raised AttributeError: no is_current_stream_capturing at ",
+            "memory_allocated gives str 'lots', which is not an int at ",
+            "'CUDAGraph' object has no attribute 'instatiate'; did you mean 'instantiate'? at ",
+            "capture raised AttributeError: module 'reference_impl' has no attribute 'grahp'; did you mean ",
+        ],
+    ),
     (
         "five",
         [
@@ -140,7 +173,19 @@ def test_what_is_missing_is_told_beside_what_is_called_nearly_so() -> None:
     assert "it has no synchronize(), which every test needs at " in str(refusal.value)
 
 
-@pytest.mark.parametrize("attribute", ["few_streams", "NoTensors", "Helpers", "out_of_memory", "wrong_class"])
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "few_streams",
+        "NoTensors",
+        "Helpers",
+        "out_of_memory",
+        "wrong_class",
+        "no_context",
+        "NoEnd",
+        "Misspelt",
+    ],
+)
 def test_no_fault_of_the_adapter_is_none(attribute: str) -> None:
     assert len(resolve_all([f"vendor.py:{attribute}"])) == 1
 

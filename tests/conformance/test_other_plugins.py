@@ -133,6 +133,8 @@ def test_tests_that_are_not_the_suites_are_refused_before_the_run(kit: Kit, plug
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: conformance: {message}"])
     assert "passed" not in result.stdout.str()
+    assert "NO CLAIM" not in result.stdout.str()
+    assert not (kit.folder / "out.jsonl").read_bytes()
 
 
 def test_another_order_changes_nothing_but_the_order(kit: Kit) -> None:

@@ -213,7 +213,7 @@ def test_a_record_is_self_contained(kit: Kit) -> None:
     _, record = kit.recorded("--revision=2.14")
     header = record.header
     assert (header.implementation, header.dialect, header.revision) == ("fake", "cuda", "2.14")
-    assert header.planned == {"test_it.py::test_one": ("alpha.one",)}
+    assert record.planned == {"test_it.py::test_one": ("alpha.one",)}
     assert {"python", "torch", "platform", "pytest"} <= set(header.environment)
     assert header.options == {"revision": "2.14"}
     assert len(header.requirements) == 8

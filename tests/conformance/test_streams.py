@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import doctor, main, program
-from conformance.records.record import RecordWriter
+from conformance.records.writer import RecordWriter
 from tests.reports.samples import sample
 
 
@@ -89,7 +89,7 @@ def test_a_name_forges_no_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     record = sample(tmp_path / "good.jsonl")
     name = "vendor\nCONFORMS: torch.cuda\x1b[2J\u202e\ud800"
     writer = RecordWriter(tmp_path / "forged.jsonl")
-    writer.header(replace(record.header, implementation=name))
+    writer.header(replace(record.header, implementation=name), record.planned)
     writer.close()
     assert main(["report", str(writer.path), f"--output={tmp_path / 'out'}"]) == 4
     output, error = capsys.readouterr()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from conformance.records.assessment import assess
 from conformance.records.claim import claim
+from conformance.records.outcomes import Outcomes
 from conformance.records.result import TestResult
 from conformance.records.summary import RunSummary, render
 from conformance.records.verdicts import Verdict
@@ -13,7 +14,7 @@ from conformance.requirements.registry import Requirement
 
 
 def _summary(results: list[TestResult], entries: list[Requirement], **capabilities: bool) -> RunSummary:
-    assessment = assess(entries, results, planned={}, dialect="cuda", revision="2.13", capabilities=capabilities)
+    assessment = assess(entries, Outcomes.of(results), dialect="cuda", revision="2.13", capabilities=capabilities)
     return RunSummary(
         claim=claim(assessment, implementation="fake", dialect="cuda", revision="2.13"),
         assessment=assessment,

@@ -27,7 +27,9 @@ from conformance.requirements.loading import load_registry
 
 SUBJECT = Subject("mine", "mine.py:Mine", "cuda", "2.13", {"pools": True}, {"python": "3.11"})
 CASE = CaseValues("test_a.py::test_it[mine]", "test_a.py::test_it", "mine", ("reset.deletes-work",), 2.5, True)
-READY = Ready((SUBJECT,), (CASE.nodeid, "test_b.py::test_it"), (CASE,), {"mine": ["x"]}, True, Devices("VISIBLE", 2))
+READY = Ready(
+    (SUBJECT,), (CASE.nodeid, "test_b.py::test_it"), (CASE,), {"mine": ["x"]}, True, Devices("VISIBLE", 2), ("gpu 0",)
+)
 
 MESSAGES = [
     Started(7),

@@ -1,6 +1,8 @@
 """Other people's plug-ins of pytest, in this process and with workers: the right result, or one line before the run.
 
 Those that are not installed are skipped; tests/conformance/test_other_plugins.py does what they do without them.
+To try them, put them into a folder of their own, so that no other session loads them:
+``pip install --target FOLDER --no-deps`` and ``PYTHONPATH=FOLDER``.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _session(folder: Path, *words: str, plug_in: str = "") -> Outcome:
+def _session(folder: Path, *words: str, plug_in: str = "", **variables: str) -> Outcome:
     """A session with no plug-ins but the kit, pytest-xdist and `plug_in`."""
     path = os.pathsep.join([environment()["PYTHONPATH"], os.environ.get("PYTHONPATH", "")])
     run = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "--rootdir=.", "--import-mode=importlib"]
@@ -43,7 +45,7 @@ def _session(folder: Path, *words: str, plug_in: str = "") -> Outcome:
     process = subprocess.run(
         [*run, "--impl=toy.py:adapter", "--record=run.jsonl", *words],
         cwd=folder,
-        env=environment(PYTHONPATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
+        env=environment(PYTHONPATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **variables),
         capture_output=True,
         text=True,
         timeout=300,
@@ -107,6 +109,7 @@ def test_what_runs_or_ends_tests_itself_is_refused(
     (said,) = [text for text in outcome.output.splitlines() if text.startswith("ERROR: ")]
     assert said.startswith(f"ERROR: conformance: {line}")
     assert " passed" not in outcome.output
+    assert "NO CLAIM" not in outcome.output
 
 
 def _skip_unless_installed(plug_in: str) -> None:
@@ -120,6 +123,14 @@ def _skip_unless_installed(plug_in: str) -> None:
 )
 def test_the_kit_gives_out_its_tests_itself(folder: Path, words: tuple[str, ...]) -> None:
     _check(_session(folder, *words))
+
+
+@pytest.mark.parametrize("mode", MODES, ids=["here", "workers"])
+def test_what_the_environment_leaves_out_leaves_no_claim(folder: Path, mode: tuple[str, ...]) -> None:
+    outcome = _session(folder, *mode, PYTEST_ADDOPTS="-k calm")
+    assert outcome.verdicts == {f"test_flaky.py::test_it[calm-{number}]": "pass" for number in (1, 2)}
+    assert outcome.status == 0
+    assert "\nNO CLAIM: toy as cuda 2.13: " in outcome.output
 
 
 @pytest.mark.parametrize("mode", MODES, ids=["here", "workers"])

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from conformance.records.record import Record, read_unfinished
+from conformance.records.record import Record
+from conformance.records.result import TestResult
+from conformance.records.resume import read_beginning
 from tests.isolation.conftest import Outcome, command, environment, session
 
-KILLS = 20
-#: Of these, in the last moments of a run, which take about so many seconds.
-LATE = 4
+#: In each of the two modes; ``KILLS=25 pytest tests/isolation/test_resume.py`` takes longer and finds more.
+KILLS = int(os.environ.get("KILLS", "9"))
+#: Seconds that the last moments of a run take, and about two of its tests.
 END_S = 0.2
+TWO_TESTS_S = 0.05
 TESTS = 30
 RESULT = b'{"kind": "result"'
 
@@ -54,18 +59,18 @@ def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return session(folder, tmp_path_factory.mktemp("whole") / "run.jsonl")
 
 
-def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+def _start(folder: Path, *words: str, **variables: str) -> subprocess.Popen[bytes]:
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(command(words), cwd=folder, env=environment(), stdout=quiet, stderr=quiet)
+    return subprocess.Popen(command(words), cwd=folder, env=environment(**variables), stdout=quiet, stderr=quiet)
 
 
-def _results(record: Record) -> dict[str, tuple[str, str]]:
-    return {result.test: (result.verdict.value, result.message) for result in record.results}
+def _results(results: Iterable[TestResult]) -> dict[str, tuple[str, str]]:
+    return {result.test: (result.verdict.value, result.message) for result in results}
 
 
 def _same(one: Record, other: Record) -> None:
-    assert _results(one) == _results(other)
-    assert one.header.planned == other.header.planned
+    assert _results(one.results) == _results(other.results)
+    assert one.planned == other.planned
     assert one.assessment == other.assessment
     assert one.footer is not None
     assert other.footer is not None
@@ -75,60 +80,92 @@ def _same(one: Record, other: Record) -> None:
 
 @dataclass(frozen=True)
 class Moment:
-    """When to kill: `seconds` after the run's start, or after its last result stands in its record."""
+    """When to end a run, and how: `seconds` after it has `results` in its record, or after its start for none."""
 
     seconds: float
-    late: bool = False
+    results: int
+    signal: signal.Signals
 
     def of(self, parent: subprocess.Popen[bytes], path: Path) -> bool:
         """Wait for it; whether `parent` was still there."""
-        if self.late:
-            while parent.poll() is None and (not path.exists() or path.read_bytes().count(RESULT) < TESTS):
-                time.sleep(0.002)
+        while self.results and parent.poll() is None:
+            if path.exists() and path.read_bytes().count(RESULT) >= self.results:
+                break
+            time.sleep(0.002)
         until = time.monotonic() + self.seconds
         while parent.poll() is None and time.monotonic() < until:
             time.sleep(0.001)
         return parent.poll() is None
 
 
-def _kill_and_resume(folder: Path, path: Path, moment: Moment) -> tuple[int, Outcome]:
-    """Kill a run's parent at `moment`: how many results it had then, and the run that went on with it to its end."""
-    parent = _start(folder, f"--record={path}")
+def _moments(generator: random.Random, duration: float) -> list[Moment]:
+    """A third over the whole time that a run takes, one among its tests, and one while the worker ends, the footer is
+    written and the summary shown; each with either signal.
+    """
+    third = KILLS // 3
+    early = [((number + generator.random()) / third * duration, 0) for number in range(third)]
+    among = [(generator.uniform(0, TWO_TESTS_S), generator.randrange(1, TESTS - 4)) for _ in range(third)]
+    late = [(generator.uniform(0, END_S), TESTS) for _ in range(KILLS - 2 * third)]
+    signals = itertools.cycle((signal.SIGKILL, signal.SIGINT))
+    return [Moment(*when, name) for when, name in zip([*early, *among, *late], signals, strict=False)]
+
+
+def _kill_and_resume(folder: Path, path: Path, mode: str, moment: Moment) -> tuple[int, Outcome]:
+    """End a run's parent at `moment`: how many results it had then, and the run that went on with it to its end."""
+    mark = {"KILLED_RUN": str(path)}
+    parent = _start(folder, f"--record={path}", mode, **mark)
     alive = moment.of(parent, path)
-    parent.kill()
-    parent.wait()
+    parent.send_signal(moment.signal)
+    parent.wait(60)
     if not alive:  # this run was faster than most
-        path.unlink()
-        return _kill_and_resume(folder, path, Moment(moment.seconds * 0.8, moment.late))
-    record = read_unfinished(path)[0] if path.exists() else None
-    before = {} if record is None else _results(record)
-    resumed = session(folder, path, f"--resume={path}")
-    assert before.items() <= _results(resumed.record).items()
+        path.unlink(missing_ok=True)
+        return _kill_and_resume(folder, path, mode, replace(moment, seconds=moment.seconds * 0.8))
+    _nothing_left(mark)
+    before: list[TestResult] = []
+    if path.exists():
+        read_beginning(path, before.append)
+    resumed = session(folder, path, f"--resume={path}", mode, **mark)
+    _nothing_left(mark)
+    assert _results(before).items() <= _results(resumed.record.results).items()
     return len(before), resumed
 
 
-def test_a_run_that_is_killed_at_any_moment_can_be_gone_on_with(folder: Path, whole: Outcome, tmp_path: Path) -> None:
-    generator = random.Random(20)
+def _nothing_left(mark: dict[str, str]) -> None:
+    """Expect that every process of a run ends by itself, soon."""
+    words = {f"{name}={value}".encode() for name, value in mark.items()}
+    until = time.monotonic() + 20
+    while left := [file.parent.name for file in Path("/proc").glob("[0-9]*/environ") if words <= _environment(file)]:
+        assert time.monotonic() < until, left
+        time.sleep(0.05)
+
+
+def _environment(file: Path) -> set[bytes]:
+    try:
+        return set(file.read_bytes().split(b"\0"))
+    except OSError:  # the process is gone
+        return set()
+
+
+@pytest.mark.parametrize("mode", ["--isolate", "--no-isolate"])
+def test_a_run_that_is_ended_at_any_moment_can_be_gone_on_with(
+    folder: Path, whole: Outcome, tmp_path: Path, mode: str
+) -> None:
     with ThreadPoolExecutor(2) as two:
         start = time.monotonic()
-        list(two.map(lambda name: session(folder, tmp_path / name), ("one.jsonl", "other.jsonl")))
-        duration = time.monotonic() - start
-        # One in each part of the time that a run takes; and a few after the last result, in the moments in which the
-        # worker ends, the footer is written and the summary shown.
-        early = KILLS - LATE
-        moments = [Moment((number + generator.random()) / early * duration) for number in range(early)]
-        moments += [Moment(generator.uniform(0, END_S), late=True) for _ in range(LATE)]
+        list(two.map(lambda name: session(folder, tmp_path / name, mode), ("one.jsonl", "other.jsonl")))
+        moments = _moments(random.Random(20), time.monotonic() - start)
         paths = [tmp_path / f"{number}.jsonl" for number in range(KILLS)]
-        runs = list(two.map(lambda path, moment: _kill_and_resume(folder, path, moment), paths, moments))
+        runs = list(two.map(lambda *each: _kill_and_resume(folder, each[0], mode, each[1]), paths, moments))
     for _, resumed in runs:
         assert resumed.status == 1, resumed.output
         assert resumed.path.read_bytes().count(RESULT) == TESTS
+        assert resumed.record.defects == ()
         _same(resumed.record, whole.record)
     reached = [results for results, _ in runs]
     # Some had not even begun, some were in the middle, and some had nothing left but their end.
     assert reached[0] == 0
     assert any(0 < results < TESTS for results in reached)
-    assert reached[-LATE:] == [TESTS] * LATE
+    assert reached[2 * (KILLS // 3) :] == [TESTS] * (KILLS - 2 * (KILLS // 3))
 
 
 def test_workers_die_with_their_parent(folder: Path, tmp_path: Path) -> None:
@@ -178,8 +215,8 @@ def test_an_interrupted_run_says_so_and_can_be_gone_on_with(folder: Path, whole:
 def test_the_one_in_flight_runs_again(folder: Path, whole: Outcome, tmp_path: Path, isolated: bool) -> None:
     lines = whole.path.read_bytes().splitlines(keepends=True)
     path = tmp_path / "run.jsonl"
-    # The header, ten tests, one that was started, and a line that was cut off.
-    path.write_bytes(b"".join(lines[:22]) + lines[22][:9])
+    # The header, the plan, ten tests, one that was started, and a line that was cut off.
+    path.write_bytes(b"".join(lines[:23]) + lines[23][:9])
     outcome = session(folder, path, f"--resume={path}", "--isolate" if isolated else "--no-isolate")
     assert list(outcome.record.started).count(outcome.record.started[10]) == 2
     _same(outcome.record, whole.record)

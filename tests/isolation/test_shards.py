@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.cli import main
-from conformance.errors import RecordError, UsageError
+from conformance.errors import ExitStatus, RecordError, UsageError
 from conformance.records.merge import merge
 from conformance.records.record import Record, read_record
 from conformance.records.result import TestResult
@@ -74,7 +74,7 @@ def test_shards_make_the_run_that_they_are_parts_of(toy_folder: Path, tmp_path: 
     assert {result.test: result.verdict for result in merged.results} == {
         result.test: result.verdict for result in whole.record.results
     }
-    assert set(merged.header.planned) == set(whole.record.header.planned)
+    assert set(merged.planned) == set(whole.record.planned)
     assert merged.assessment == whole.record.assessment
     assert merged.complete
 
@@ -89,10 +89,11 @@ def test_merge_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
 def _other(path: Path, **changed: Any) -> None:
     """Write the record at `path` again, with another header."""
     record = read_record(path)
+    planned, results = record.planned, record.results
     run = Run(SUBJECT, REGISTRY, path)
     assert run.writer is not None
-    run.writer.header(replace(record.header, **changed))
-    for result in record.results:
+    run.writer.header(replace(record.header, **changed), planned)
+    for result in results:
         run.writer.result(result)
     assert record.footer is not None
     run.writer.footer(record.footer)
@@ -112,8 +113,8 @@ def _without_a_result(paths: list[Path]) -> None:
 
 def _planned_twice(paths: list[Path]) -> None:
     one, two = read_record(paths[0]), read_record(paths[1])
-    test = next(iter(one.header.planned))
-    _write(paths[1], "2/3", [*two.header.planned, test])
+    test = next(iter(one.planned))
+    _write(paths[1], "2/3", [*two.planned, test])
 
 
 REFUSALS: dict[str, tuple[Callable[[list[Path]], Any], str]] = {
@@ -153,9 +154,9 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, reason: str) -
     spoil(paths)
     with pytest.raises(RecordError) as caught:
         merge(paths, tmp_path / "all.jsonl")
-    lines = str(caught.value).splitlines()
-    assert lines[0] == "these records do not make one run:"
-    assert any(words in line for line in lines[1:]), str(caught.value)
+    assert str(caught.value).startswith("these records do not make one run: ")
+    assert words in str(caught.value)
+    assert str(caught.value).isprintable()
     assert not (tmp_path / "all.jsonl").exists()
 
 
@@ -193,3 +194,53 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
     assert len(merged.results) == 100_000
     # A busy machine was seen to take 8 s.
     assert took < 30, took
+
+
+def test_what_is_left_out_of_a_merge_leaves_no_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = TESTS[:18]  # none of which fails
+    paths = _shards(tmp_path, 3, few)
+    paths[1].write_text("no record", encoding="utf-8")
+    _write(paths[2], "3/3", [test for test in few if home_of(test, 3) == 3], end=False)
+    output = tmp_path / "all.jsonl"
+    words = ["merge", *map(str, paths), "--output", str(output)]
+    assert main(words) == ExitStatus.USAGE
+    assert not output.exists()
+    capsys.readouterr()
+    assert main([*words, "--skip-refused"]) == ExitStatus.USAGE
+    printed, errors = capsys.readouterr()
+    assert errors.splitlines() == [
+        f"graph-conformance: {paths[1]} is no record: line 1 is not JSON",
+        f"graph-conformance: {paths[2]}: it has no footer: the run was cut short; go on with --resume={paths[2]}",
+    ]
+    assert printed.splitlines()[:2] == ["left out: 2 of 3 records, which were refused", f"record:  {output}"]
+    record = read_record(output)
+    assert len(record.results) == len(read_record(paths[0]).results)
+    assert record.defects == ()
+    assert (record.complete, record.claim.headline) == (False, "Incomplete record: no claim.")
+
+
+def test_what_belongs_to_no_merge_may_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = _shards(tmp_path, 2)
+    words = ["merge", *map(str, paths), str(tmp_path / "none.jsonl"), "--skip-refused"]
+    assert main([*words, f"--output={tmp_path / 'all.jsonl'}"]) == ExitStatus.USAGE
+    assert "left out: 1 of 3 records" in capsys.readouterr().out
+    assert read_record(tmp_path / "all.jsonl").complete
+    for path in paths:
+        path.write_bytes(b"")
+    assert main([*words, f"--output={tmp_path / 'nothing.jsonl'}"]) == ExitStatus.USAGE
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "graph-conformance: there is nothing to merge: each record was refused"
+    )
+    assert not (tmp_path / "nothing.jsonl").exists()
+
+
+@pytest.mark.parametrize("doubled", [True, False])
+def test_skipping_what_is_refused_forgives_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], doubled: bool
+) -> None:
+    paths = _shards(tmp_path, 3)
+    given = [*paths, paths[0]] if doubled else paths[:2]
+    words = ["merge", *map(str, given), "--skip-refused", f"--output={tmp_path / 'all.jsonl'}"]
+    assert main(words) == ExitStatus.USAGE
+    assert ("shard 1/3 is there 2 times" if doubled else "shard 3/3 is missing") in capsys.readouterr().err
+    assert not (tmp_path / "all.jsonl").exists()

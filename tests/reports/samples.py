@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from conformance.records.assessment import Assessment, as_json
-from conformance.records.record import Footer, Header, Record, RecordWriter, read_record
+from conformance.records.footer import Footer
+from conformance.records.header import Header
+from conformance.records.record import Record, read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.records.writer import RecordWriter
 from conformance.requirements.registry import Requirement
 
 REQUIREMENTS = (
@@ -95,6 +98,7 @@ def sample(
         footer: its fields to set otherwise.
         **header: its fields to set otherwise.
     """
+    plan = {one.test: one.requirements for one in results} if planned is None else planned
     fields: dict[str, Any] = {
         "implementation": "sample.Graph",
         "dialect": "cuda",
@@ -102,8 +106,8 @@ def sample(
         "capabilities": {"keep_graph": True, "capture_modes": False},
         "environment": {"torch": "2.14.0", "device": "sample device"},
         "options": {"isolate": True, "shard": None},
-        "planned": {one.test: one.requirements for one in results} if planned is None else planned,
-        "not_applicable": (),
+        "planned": len(plan),
+        "not_applicable": 0,
         "narrowed": False,
         "requirements": REQUIREMENTS,
         "kit_version": "0.1.0",
@@ -113,7 +117,7 @@ def sample(
         **header,
     }
     writer = RecordWriter(path)
-    writer.header(Header(**fields))
+    writer.header(Header(**fields), plan)
     for one in results:
         writer.started(one.test)
         writer.result(one)

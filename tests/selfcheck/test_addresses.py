@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.records.record import TestResult
+from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.selfcheck.addresses import without_addresses
 from conformance.selfcheck.outcomes import reason

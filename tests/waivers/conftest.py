@@ -118,7 +118,7 @@ class Kit:
             words = ("--no-isolate", *words)
         path = self.folder / "run.jsonl"
         result = self.pytester.runpytest_inprocess(
-            "-p", "no:cacheprovider", f"--impl={impl}", f"--record={path}", *words
+            "-p", "no:cacheprovider", f"--impl={impl}", f"--record={path}", "--force", *words
         )
         return result, read_record(path) if path.exists() else None
 

@@ -11,7 +11,7 @@ from conformance.cli import main
 from conformance.errors import ExitStatus, RecordError
 from conformance.records.verdicts import Verdict
 from conformance.waivers import applying
-from conformance.waivers.checking import problems_of_record
+from conformance.waivers.checking import RecordedWaivers
 from conformance.waivers.waiver import Waiver
 from tests.waivers.conftest import FOREIGN, ONE, POOLED, TODAY, TWO, Kit, waiver
 
@@ -399,7 +399,7 @@ def test_a_record_with_a_malformed_waiver_is_refused(kit: Kit) -> None:
     assert record is not None
     waivers = ({**record.header.waivers[0], "expires": "later"},)
     with pytest.raises(RecordError, match=r"a malformed waiver in the header \(ValueError: "):
-        problems_of_record(replace(record, header=replace(record.header, waivers=waivers)))
+        RecordedWaivers(replace(record.header, waivers=waivers))
 
 
 def test_files_that_cannot_be_read_make_no_waiver_useless(kit: Kit) -> None:

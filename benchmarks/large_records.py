@@ -1,0 +1,124 @@
+"""What reading a large record costs: time and memory of each command that reads records.
+
+    python benchmarks/large_records.py [COUNT…] [COMMAND…]
+
+For each COUNT (by default 100,000 and 1,000,000) it writes the record of a run of that many tests, and of the same run
+in two shards, into a temporary folder, and prints for each COMMAND (by default report, merge, coverage and waivers) its
+wall time and the most memory that its process had.  One test in a thousand fails; the others pass, each with a line
+such as a real run's.  The requirements are those that are installed.  The million needs about 5 GB of disk.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tabulate import tabulate
+
+from conformance.records.result import TestResult
+from conformance.records.run import Run
+from conformance.records.shards import Shard
+from conformance.records.subject import Subject
+from conformance.records.verdicts import Verdict
+from conformance.requirements.loading import load_registry
+
+SUBJECT = Subject("large.Graph", "large.py:Graph", "cuda", "2.14", {}, {"python": "3.11", "device": "none"})
+COUNTS = (100_000, 1_000_000)
+#: One test in so many fails.
+FAILING = 1_000
+_MIB = 1 << 20
+#: A command, and the most memory that its process had.  What the system says of a child counts its parent's, too.
+_COMMAND = """
+import sys
+from conformance.cli import main
+status = main()
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1], file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def plan_of(count: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The tests of a run of `count`, each with what it decides."""
+    entries = [entry for entry in load_registry().seen_by(SUBJECT.dialect).requirements.values() if entry.scored]
+    for number in range(count):
+        entry = entries[number % len(entries)]
+        name = entry.id.partition(".")[2].replace("-", "_")
+        yield f"suites/{entry.area}/test_{name}.py::test_{name}[float32-{number}]", (entry.id,)
+
+
+def result_of(number: int, test: str, ids: tuple[str, ...]) -> TestResult:
+    """What the test with that `number` came to."""
+    command = f'pytest --impl=large.py:Graph --test="{test}"'
+    if number % FAILING:
+        return TestResult(test, ids, Verdict.PASS, duration_s=0.001, command=command)
+    return TestResult(
+        test,
+        ids,
+        Verdict.FAIL,
+        message=f"promised: a replay reads what is there now\nseen: {number}",
+        expected="a replay reads what is there now",
+        seen=str(number),
+        frames=("large.py:12 in replay",),
+        duration_s=0.001,
+        command=command,
+        reproducer="import torch\n" * 100,
+    )
+
+
+def write_record(path: Path, count: int, shard: Shard | None = None) -> Path:
+    """Write the record of a run of `count` tests, or of a `shard` of it."""
+    run = Run(SUBJECT, load_registry(), path)
+    planned = {test: ids for test, ids in plan_of(count) if shard is None or shard.holds(test)}
+    run.begin(planned, {} if shard is None else {"shard": str(shard)}, "2026-01-01T00:00:00+00:00")
+    for number, (test, ids) in enumerate(planned.items()):
+        run.started(test)
+        run.ended(result_of(number, test, ids))
+    assessment = run.assess(narrowed=shard is not None, stopped=None)
+    run.end(assessment, assessment.exit_status, None)
+    return path
+
+
+def measured(*words: str) -> tuple[float, float]:
+    """Run ``graph-conformance`` in a process of its own: its seconds of wall time and MiB of memory."""
+    start = time.monotonic()
+    words = (sys.executable, "-c", _COMMAND, *words)
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - its own
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"{' '.join(words[3:])} ended with {done.returncode}: {done.stderr}")
+    return time.monotonic() - start, int(done.stderr.split()[-1]) * 1024 / _MIB
+
+
+def main(counts: list[int], commands: list[str]) -> None:
+    rows = []
+    for count in counts:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            whole = write_record(folder / "run.jsonl", count)
+            shards = [folder / f"{index}.jsonl" for index in (1, 2)]
+            if "merge" in commands:
+                shards = [write_record(path, count, Shard(index, 2)) for index, path in enumerate(shards, 1)]
+            ways = {
+                "report": ["report", str(whole), "--output", str(folder / "report")],
+                "merge": ["merge", *map(str, shards), "--output", str(folder / "all.jsonl")],
+                "coverage": ["requirements", "--coverage", str(whole)],
+                "waivers": ["waivers", str(whole)],
+            }
+            size = whole.stat().st_size / _MIB
+            for command in commands:
+                rows.append((count, size, command, *measured(*ways[command])))
+                print(*rows[-1], flush=True)
+            if "report" in commands:
+                pages = sum(file.stat().st_size for file in (folder / "report").iterdir()) / _MIB
+                print(f"pages of {pages:.1f} MiB", flush=True)
+    headers = ("results", "MiB of record", "command", "seconds", "MiB of memory")
+    print(tabulate(rows, headers=headers, floatfmt=".1f"))
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    numbers, names = [int(word) for word in words if word.isdecimal()], [word for word in words if not word.isdecimal()]
+    main(numbers or list(COUNTS), names or ["report", "merge", "coverage", "waivers"])
