@@ -159,6 +159,7 @@ class Specialiser:
         self._written: dict[Any, str] = {}
         self._active: list[Any] = []
         self._defining: list[Any] = []
+        self._loops: list[tuple[Any, set[str]]] = []
         self._nonnull: set[str] = set()
         self._maybe_none: set[str] = set()
         self._temporaries: set[str] = set()
@@ -501,6 +502,13 @@ class Specialiser:
         if cls in self._written:
             return self._written[cls]
         try:
+            return self._written_class(cls)
+        except BaseException:
+            self._written.pop(cls, None)
+            raise
+
+    def _written_class(self, cls: type) -> str:
+        try:
             node = copy.deepcopy(class_node(cls))
         except LookupError:
             raise Unwritable(repr(cls)) from None
@@ -541,6 +549,11 @@ class Specialiser:
     def _as_function(self, function: Function) -> ast.expr:
         """A function as a value."""
         receiver = function.receiver
+        names = self._names_in(function)
+        for place, targets in self._loops:
+            # Each turn makes another one, which goes on with the values of its turn.
+            if targets & names and place not in self.decisions.unrolled:
+                raise Again("unrolled", place)
         if isinstance(receiver, Code):
             return ast.Attribute(self.lift(receiver), function.name, ast.Load())
         direct = self._handed_on(function)
@@ -1665,6 +1678,9 @@ class Specialiser:
             self._level += 1
             try:
                 target = self._pattern(node.target, scope)
+                names_of_turn = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+                if parts is not None and not _breaks(node.body) and len(parts) <= 12:
+                    self._loops.append((place, names_of_turn))
                 with self._into(out):
                     self._block(node.body, scope)
                     # What one turn leaves the next one finds.
@@ -1672,6 +1688,7 @@ class Specialiser:
                     self._block(node.orelse, scope)
             finally:
                 self._level -= 1
+                self._loops = [entry for entry in self._loops if entry[0] != place]
         except (Unwritable, NotInline):
             if parts is None or node.orelse or _breaks(node.body) or len(parts) > 12:
                 raise
