@@ -18,7 +18,7 @@ PYTHONS = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 pyt
 FIND_PYTHON = for python in $(PYTHONS); do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && break; python=; done
 
-.PHONY: conformance test check self-check docs clean
+.PHONY: conformance test check self-check distortions docs clean
 
 conformance: $(STAMP)
 	@mkdir -p $(OUT); \
@@ -48,6 +48,10 @@ self-check: $(STAMP)
 	$(BIN)/graph-conformance self-check --markdown docs/kill-table.md --json > $(KILLS).new; status=$$?; \
 	[ $$status -gt 1 ] || mv $(KILLS).new $(KILLS); \
 	exit $$status
+
+# Mechanical changes of what users call, and pairs of faults: minutes as well.
+distortions: $(STAMP)
+	$(BIN)/graph-conformance self-check --distortions --pairs 100 --markdown docs/distortions.md
 
 docs: $(STAMP)
 	$(BIN)/graph-conformance requirements --markdown $(REQUIREMENTS)

@@ -12,6 +12,7 @@ from conformance.files import refuse_to_replace
 from conformance.requirements.loading import load_registry
 from conformance.session import outcome
 from conformance.session.cases import Case, Selection
+from conformance.session.conclusion import Conclusion
 from conformance.session.other_plugins import Guard, refuse_options
 from conformance.session.record_paths import is_one_file
 from conformance.session.recorder import Recorder
@@ -90,7 +91,7 @@ def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWa
     if not config.option.collectonly and share(accelerators):
         recorder.note_other_run()
     recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
-    config.pluginmanager.register(recorder, "conformance-recorder")
+    _register(config, recorder)
 
 
 def _execute(
@@ -128,9 +129,14 @@ def _supervise(config: pytest.Config, options: Options, waivers: SessionWaivers)
     cases: dict[str, Case] = {}
     selection = Selection()
     recorder = Recorder(config, options, load_registry(), cases, selection, waivers)
-    config.pluginmanager.register(recorder, "conformance-recorder")
+    _register(config, recorder)
     controller = Controller(config, options, load_registry(), recorder, cases, selection)
     config.pluginmanager.register(controller, "conformance-controller")
+
+
+def _register(config: pytest.Config, recorder: Recorder) -> None:
+    config.pluginmanager.register(recorder, "conformance-recorder")
+    config.pluginmanager.register(Conclusion(recorder), "conformance-conclusion")
 
 
 def _settle_hypothesis(explore: int | None, times: float) -> None:

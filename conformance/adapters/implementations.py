@@ -2,7 +2,8 @@
 
 A name is one of `KNOWN`, ``package.module:attribute`` or ``path/to/file.py:attribute``.  The attribute is an adapter, a
 function that returns one, or a graph class.  A graph class that derives from one of a known implementation needs no
-adapter: that implementation's own is used, with the class in place of the original.
+adapter: that implementation's own is used, with the class in place of the original.  What is not the kit's own is
+judged on the software device as on one that is asynchronous.
 """
 
 from __future__ import annotations
@@ -79,14 +80,14 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
         "reference.xpu": Known(
             "conformance.adapters.reference:xpu",
             "the kit's own, as torch.xpu documents it",
-            "reference_impl.xpu",
+            "reference_impl",
             "XPUGraph",
             software=True,
         ),
         "reference.accelerator": Known(
             "conformance.adapters.reference:accelerator",
             "the kit's own, as torch.accelerator documents it",
-            "reference_impl.accelerator",
+            "reference_impl",
             "Graph",
             software=True,
         ),
@@ -309,7 +310,20 @@ def _from_attribute(spec: str, device: str | None) -> Adapter:
             raise ImplementationError(
                 f"--impl={spec}: {place} has no attribute {path!r}{_hint(path, public)}"
             ) from None
-    return _adapter_of(spec, target, device)
+    return _own_adapter_of(spec, target, device)
+
+
+def _own_adapter_of(spec: str, target: object, device: str | None) -> Adapter:
+    """The adapter of somebody's own class or adapter, on the software device one as asynchronous as a GPU.
+
+    Where work is done at once nothing comes too early, so that a replay on a stream of its own would pass.
+    """
+    adapter = _adapter_of(spec, target, device)
+    # Whoever has such an adapter has imported its module; for the others it, and torch with it, is not needed.
+    reference = sys.modules.get("conformance.adapters.reference")
+    if reference is not None and isinstance(adapter, reference.OnHost):
+        adapter.asynchronous = True
+    return adapter
 
 
 def _adapter_of(spec: str, target: object, device: str | None) -> Adapter:

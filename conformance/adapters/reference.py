@@ -17,8 +17,14 @@ from conformance.paths import use_own
 _MODULE = "reference_impl"
 
 
-class _OnHost(ModuleAdapter):
-    """The software device's tensors are CPU tensors at addresses of its allocator's choosing, so it makes them."""
+class OnHost(ModuleAdapter):
+    """The software device's tensors are CPU tensors at addresses of its allocator's choosing, so it makes them.
+
+    Attributes:
+        asynchronous: whether each test has a session, in which work waits in its stream until somebody needs it done.
+    """
+
+    asynchronous = False
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return self.module.tensor(data, dtype=dtype)  # type: ignore[no-any-return]
@@ -26,20 +32,22 @@ class _OnHost(ModuleAdapter):
     def pinned(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return self.module.pinned(torch.as_tensor(data, dtype=dtype))  # type: ignore[no-any-return]
 
-
-class _Asynchronous(_OnHost):
-    """The software device in a session for each test: work waits in its stream until somebody needs it done."""
-
     @property
     def script_words(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The session of the test."""
-        return {"setup": f"backend.session({self.seed})"}
+        """The session of the test, where there is one, and how values are read then."""
+        if not self.asynchronous:
+            return {"read": "tensor.detach().to('cpu', copy=True)"}
+        return {"setup": f"backend.session({self.seed})", "read": "backend.read(tensor)"}
 
     def around_test(self) -> contextlib.AbstractContextManager[Any]:
+        if not self.asynchronous:
+            return contextlib.nullcontext()
         session: contextlib.AbstractContextManager[Any] = self.module.session(self.seed)
         return session
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        if not self.asynchronous:
+            return super().read(tensor)
         self.synchronize()
         return self.module.read(tensor)  # type: ignore[no-any-return]
 
@@ -50,7 +58,10 @@ def asynchronous(device: str = "cpu") -> Adapter:
         raise ImplementationError(
             "reference.asynchronous runs on the software device only; a GPU is asynchronous anyway"
         )
-    return _face("reference.asynchronous", _MODULE, "CUDAGraph", "cuda", device, _Asynchronous)
+    face = _face("reference.asynchronous", _MODULE, "CUDAGraph", "cuda", device)
+    assert isinstance(face, OnHost)
+    face.asynchronous = True
+    return face
 
 
 def adapter(device: str = "cpu") -> Adapter:
@@ -72,14 +83,7 @@ def accelerator(device: str = "cpu") -> Adapter:
     return _face("reference.accelerator", f"{_MODULE}.accelerator", "Graph", "accelerator", device)
 
 
-def _face(  # what the faces differ in
-    name: str,
-    module_name: str,
-    class_name: str,
-    dialect: Dialect,
-    device: str,
-    on_the_host: type[_OnHost] = _OnHost,
-) -> Adapter:
+def _face(name: str, module_name: str, class_name: str, dialect: Dialect, device: str) -> Adapter:
     use_own(_MODULE)
     try:
         importlib.import_module(_MODULE).use_device(device)
@@ -97,7 +101,7 @@ def _face(  # what the faces differ in
     runtime = module.cudart()
     # On a GPU, torch's own generator refuses to be captured by anything but torch's own class.
     capabilities = {} if on_host else {"rng": False, "graph_data": driver_numbers_nodes(runtime)}
-    kind = on_the_host if on_host else OnCuda
+    kind: type[ModuleAdapter] = OnHost if on_host else OnCuda
     face = kind(
         name,
         module,

@@ -18,6 +18,7 @@ from conformance.session.options import EXPLORING, positive
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
     from conformance.selfcheck.outcomes import Row
+    from conformance.selfcheck.table import Table
 
 
 def add(commands: Commands) -> None:
@@ -65,6 +66,25 @@ def add(commands: Commands) -> None:
         help=f"how many times as many as usual there are when they are new (default {EXPLORING:g})",
     )
     parser.add_argument(
+        "--distortions",
+        action="store_true",
+        help="instead of the catalogues, mechanical changes of each documented member, made from its signature",
+    )
+    parser.add_argument(
+        "--distortion",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="only those distortions, such as 'reference.xpu/replay-*'; repeatable",
+    )
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="instead of the catalogues, N pairs of faults at a time, from different areas",
+    )
+    parser.add_argument(
         "--seeds", type=int, default=0, metavar="N", help="run the variants N times more, with new examples each time"
     )
 
@@ -81,11 +101,15 @@ def _self_check(options: argparse.Namespace) -> int:
     positive("--examples", options.examples, "a number")
     if options.examples != EXPLORING and options.explore is None and not options.seeds:
         raise UsageError(f"--examples={options.examples:g} is for new examples: add --explore or --seeds")
+    if options.pairs < 0:
+        raise UsageError("--pairs takes a number from 0 on")
     if not hasattr(os, "fork"):
         raise UsageError("self-check forks, which this system cannot")
+    if options.distortions or options.distortion or options.pairs:
+        return _mechanical(options)
     # Only now: the help text must not wait for torch.
     from conformance.selfcheck.check import Request, check
-    from conformance.selfcheck.table import as_markdown, as_text, verdict
+    from conformance.selfcheck.table import as_markdown
 
     request = Request(
         faults=options.faults,
@@ -105,9 +129,37 @@ def _self_check(options: argparse.Namespace) -> int:
         table = table.with_rows(_rows_of_seed(options, list(variants), seed))
     if options.markdown is not None:
         Path(options.markdown).write_text(as_markdown(table), encoding="utf-8")
+    return _told(options, table)
+
+
+def _mechanical(options: argparse.Namespace) -> int:
+    """Check distortions and pairs of faults."""
+    if options.fault or options.variant or options.area or options.explore is not None or options.seeds:
+        raise UsageError("--distortions and --pairs go with --faults, --processes, --json and --markdown only")
+    from conformance.selfcheck.distortions.page import as_page
+    from conformance.selfcheck.mechanical import Request, check
+
+    request = Request(
+        distortions=options.distortions or bool(options.distortion),
+        patterns=tuple(options.distortion),
+        pairs=options.pairs,
+        faults=options.faults,
+        processes=options.processes,
+    )
+    terminal = sys.stderr
+    table = check(request, lambda line: print(line, file=terminal, flush=True))
+    if options.markdown is not None:
+        Path(options.markdown).write_text(as_page(table), encoding="utf-8")
+    return _told(options, table)
+
+
+def _told(options: argparse.Namespace, table: Table) -> int:
+    """Print the table; the exit status that it stands for."""
+    from conformance.selfcheck.table import as_text, verdict
+
     if options.json:
         print(json.dumps(table.to_dict(), indent=1))
-        print(verdict(table), file=terminal)
+        print(verdict(table), file=sys.stderr)
     else:
         print(as_text(table))
     return ExitStatus.CONFORMING if table.good else ExitStatus.NOT_CONFORMING

@@ -202,7 +202,7 @@ class Run:
     def end(
         self, assessment: Assessment, status: int, stopped: str | None, waiver_problems: Iterable[str] = ()
     ) -> None:
-        """Write the footer, and close the record."""
+        """Write the footer."""
         if self.writer is None:
             return
         self.writer.footer(
@@ -218,7 +218,11 @@ class Run:
                 waiver_problems=tuple(waiver_problems),
             )
         )
-        self.writer.close()
+
+    def close(self) -> None:
+        """Close the record, however the run ended."""
+        if self.writer is not None:
+            self.writer.close()
 
     def summary(self, assessment: Assessment, not_applicable: int) -> RunSummary:
         """What the terminal shows."""

@@ -18,6 +18,9 @@ from conformance.selfcheck.catalogue import Fault, Variant
 #: What is said of a script that fails with the fault that it was written for and passes without it.
 AS_PROMISED = "as promised"
 
+#: What is said of a pair of faults neither of which hides the other.
+BOTH = "both are rejected"
+
 
 class Outcome(str, Enum):
     """What became of a fault or a variant."""
@@ -28,16 +31,18 @@ class Outcome(str, Enum):
     WRONG_REASON = "wrong reason"
     #: No scored requirement rejected it.
     SURVIVED = "survived"
+    #: No scored requirement rejected a distortion, and a reason is listed why no document forbids it.
+    EQUIVALENT = "equivalent"
     #: The variant met every scored requirement that was tried, but for the advice that it declines.
     ACCEPTED = "accepted"
-    #: A scored requirement rejected a variant, which is correct.
+    #: A scored requirement rejected a variant, which is correct, or a distortion that is listed as equivalent.
     FALSE_ALARM = "false alarm"
     #: It could not be applied, or the kit failed: it says nothing.
     BROKEN = "broken"
 
     @property
     def good(self) -> bool:
-        return self in {Outcome.KILLED, Outcome.ACCEPTED}
+        return self in {Outcome.KILLED, Outcome.EQUIVALENT, Outcome.ACCEPTED}
 
     def __str__(self) -> str:
         return self.value
@@ -49,7 +54,7 @@ class Row:
 
     Attributes:
         name: of the fault or the variant.
-        kind: ``fault`` or ``variant``.
+        kind: ``fault``, ``variant``, ``distortion`` or ``pair``.
         layer: of a fault.
         implementation: that was changed.
         about: what is wrong with it, or what differs.
@@ -149,11 +154,11 @@ def judge_fault(
         len(rejecting),
         len(observed.results),
         message,
-        level=_strongest(ids, dialect, registry) if outcome is Outcome.KILLED else None,
+        level=strongest(ids, dialect, registry) if outcome is Outcome.KILLED else None,
     )
 
 
-def _strongest(ids: Collection[str], dialect: Dialect, registry: Registry) -> Level:
+def strongest(ids: Collection[str], dialect: Dialect, registry: Registry) -> Level:
     """The level of the strongest of these requirements."""
     levels = {registry.requirements[identity].level_for(dialect) for identity in ids}
     return "must" if "must" in levels else "should"

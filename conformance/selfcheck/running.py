@@ -81,6 +81,7 @@ def run(
     implementations: Sequence[str] = (),
     suites: Path = SUITES,
     collected: Callable[[], object] = lambda: None,
+    scripts: bool = True,
 ) -> None:
     """Carry `jobs` out, `processes` at a time.
 
@@ -92,12 +93,13 @@ def run(
         implementations: those that only later jobs name.
         suites: a file or folder of tests.
         collected: called when the tests are collected, before the first job.
+        scripts: whether failures come with scripts that show them.
 
     Raises:
         KitError: the suites cannot be collected.
     """
     names = list(dict.fromkeys([*(job.implementation for job in jobs), *implementations]))
-    plugin = _Runner(jobs, processes, collected)
+    plugin = _Runner(jobs, processes, collected, scripts)
     words = ["-p", _plugin(), "-p", "no:cacheprovider", "-c", str(PYTEST_SETTINGS), f"--rootdir={HOME}", "--no-isolate"]
     words += ["-p", "no:logging", "-p", "no:faulthandler", "-q", "--capture=no"]  # the log is never read
     words += [f"--impl={','.join(names)}", str(suites)]
@@ -119,10 +121,11 @@ def _plugin() -> str:
 class _Runner:
     """Takes the place of pytest's own loop over the tests."""
 
-    def __init__(self, jobs: Sequence[Job], processes: int, collected: Callable[[], object]) -> None:
+    def __init__(self, jobs: Sequence[Job], processes: int, collected: Callable[[], object], scripts: bool) -> None:
         self._jobs = list(jobs)
         self._processes = processes
         self._when_collected = collected
+        self._scripts = scripts
         self.collected = False
         self.failure: BaseException | None = None
 
@@ -135,6 +138,7 @@ class _Runner:
         if not isinstance(executor, Executor):
             raise KitError("the plug-in runs no tests in this process")
         self.collected = True
+        executor.writes_scripts = self._scripts
         # Thousands of collected tests would be walked, and their pages copied, by every collection in every child.
         with contextlib.suppress(ImportError):
             # The first optimizer imports it, which takes seconds, and would in every child.

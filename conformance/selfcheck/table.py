@@ -8,7 +8,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from conformance.selfcheck.outcomes import AS_PROMISED, Outcome, Row, counts, levels
+from conformance.selfcheck.outcomes import AS_PROMISED, BOTH, Outcome, Row, counts, levels
 
 #: Version of the JSON form; it grows when a reader of the old one would be misled.
 SCHEMA = 1
@@ -21,7 +21,7 @@ class Table:
     """A finished self-check.
 
     Attributes:
-        rows: of the faults, then of the variants, in their catalogues' order.
+        rows: of the faults, then of the variants, in their catalogues' order; or of distortions, then of pairs.
         environment: what a reader needs to repeat it.
         narrowed: whether a part of the catalogues or of the suites was asked for.
         kit_version: of the kit.
@@ -52,7 +52,7 @@ class Table:
         return replace(self, rows=(*self.rows, *rows))
 
     def of(self, kind: str) -> tuple[Row, ...]:
-        """The rows of faults or of variants."""
+        """The rows of one kind."""
         return tuple(row for row in self.rows if row.kind == kind)
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,13 +76,16 @@ class Table:
 def verdict(table: Table) -> str:
     """The whole table in a few lines."""
     lines = []
-    for kind in ("fault", "variant"):
+    for kind in dict.fromkeys(row.kind for row in table.rows):
         rows = table.of(kind)
         if rows:
             summary = ", ".join(f"{number} {outcome}" for outcome, number in counts(rows).items())
             lines.append(f"{len(rows)} {kind}{'s' if len(rows) > 1 else ''}: {summary}")
     if table.of("fault"):
         lines.append(levels(table.of("fault")))
+    if table.of("pair"):
+        both = sum(row.message == BOTH for row in table.of("pair"))
+        lines.append(f"of {len(table.of('pair'))} pairs, both faults of {both} are rejected")
     for layer in dict.fromkeys(row.layer for row in table.of("fault")):
         rows = tuple(row for row in table.of("fault") if row.layer == layer)
         killed = sum(row.outcome is Outcome.KILLED for row in rows)
@@ -185,8 +188,13 @@ def _page(rows: Sequence[Row], headers: Sequence[str]) -> list[str]:
             script = (row.script or "") if row.good else f"**{row.script}**"
             tests, message = f"{row.tests} of {row.run}", _shorten(row.message, 300)
             cells = (row.name, row.about, killed, row.level or "", tests, message, script)
-        lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
+        lines.append(row_of(*cells))
     return lines
+
+
+def row_of(*cells: str) -> str:
+    """A line of a table."""
+    return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
 
 
 def _variants_outcome(row: Row, by: str) -> str:

@@ -73,6 +73,9 @@ class Executor:
         specs: what ``--impl`` said for each of those names.
         cases: by node id; filled at collection.
         selection: filled at collection.
+
+    Attributes:
+        writes_scripts: whether failures come with scripts that show them.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Executor:
         self.specs = specs
         self.selection = selection
         self.cases = cases
+        self.writes_scripts = True
         self._health = {name: Health(adapter) for name, adapter in adapters.items()}
         self._deselecting = False
         #: Whether all tests share this process, so that what a class has made of it matters to each.
@@ -341,7 +345,7 @@ class Executor:
             error: what the test raised; ``None`` when its process did not survive it.
         """
         # Only now: most sessions have nothing to write.
-        if "torch" not in sys.modules:
+        if not self.writes_scripts or "torch" not in sys.modules:
             return None  # a script in plain torch cannot test an implementation that runs without it
         from conformance.reproducing.writing import write
 

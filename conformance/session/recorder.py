@@ -1,4 +1,4 @@
-"""The part of the plug-in that writes records, sums the session up and sets its exit status."""
+"""The part of the plug-in that writes records while the tests of a session run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import pytest
 
 from conformance.errors import ExitStatus, RecordError, WriteError
 from conformance.files import refuse_to_replace
-from conformance.records.assessment import Assessment
 from conformance.records.run import Run
-from conformance.records.summary import render
-from conformance.records.tested import SHARED_DEVICE, remarks
+from conformance.records.tested import SHARED_DEVICE
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.session.cases import Case, Selection
@@ -23,17 +21,12 @@ from conformance.session.interrupts import interrupts_held_back
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
 from conformance.session.record_paths import record_paths
-from conformance.text import published, visible
-from conformance.waivers.checking import RunFacts
 
 if TYPE_CHECKING:
     from conformance.records.subject import Subject
     from conformance.requirements.registry import Registry
     from conformance.session.options import Options
     from conformance.waivers.session_waivers import SessionWaivers
-
-# Of several runs in one session the gravest decides the exit status.
-_GRAVITY = (ExitStatus.CONFORMING, ExitStatus.NOT_CONFORMING, ExitStatus.KIT_FAILED)
 
 _LETTERS = {"error": "E", "noted": "n", "unsupported": "u", "waived": "w"}
 
@@ -48,6 +41,13 @@ class Recorder:
         cases: by node id; filled as tests are collected, here or elsewhere.
         selection: what the session leaves out.
         waivers: for its failures.
+
+    Attributes:
+        runs: by implementation.
+        stopped: why the kit could not go on.
+        headed: whether the records have their headers.
+        files_failed: whether there are test files that cannot be read.
+        others_failed: whether tests failed that are none of the kit's.
     """
 
     def __init__(
@@ -66,18 +66,19 @@ class Recorder:
         self.selection = selection
         self.waivers = waivers
         self.runs: dict[str, Run] = {}
-        #: Why the kit could not go on.
         self.stopped: str | None = None
+        self.headed = False
+        self.files_failed = False
+        self.others_failed = False
         self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        #: Each run judged, once, when the session is over.
-        self._assessments: dict[str, Assessment] = {}
-        #: What is wrong with waivers, likewise.
-        self._waiver_problems: list[str] = []
-        self._headed = False
-        self._broken_files = False
-        self._foreign_failures = False
         self._shares_device = False
         self._has_told = False
+        # Sessions that are refused after this have no end of their own.
+        config.add_cleanup(self._close)
+
+    def _close(self) -> None:
+        for run in self.runs.values():
+            run.close()
 
     # -- who else is there --------------------------------------------------------------------------------------------
 
@@ -114,9 +115,8 @@ class Recorder:
         resume = self.options.resume is not None
         for path in paths.values() if not resume else ():
             refuse_to_replace("--record", path, force=self.options.force)
-        self.runs = {
-            name: Run(subject, self.registry, paths.get(name), resume=resume) for name, subject in by_name.items()
-        }
+        for name, subject in by_name.items():
+            self.runs[name] = Run(subject, self.registry, paths.get(name), resume=resume)
 
     def _paths(self, names: Collection[str]) -> dict[str, Path]:
         target = self.options.resume or self.options.record
@@ -147,7 +147,7 @@ class Recorder:
                 )
         except WriteError as error:
             self._give_up(error)
-        self._headed = True
+        self.headed = True
         return [case for case in case_list if case.test not in self.runs[case.implementation].results]
 
     def _options(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Recorder:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Notice test files that cannot be read."""
-        self._broken_files |= report.failed
+        self.files_failed |= report.failed
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that a test begins."""
@@ -235,7 +235,7 @@ class Recorder:
             if self.options.reproducers is not None and outcome.result.reproducer is not None:
                 save(Path(self.options.reproducers), outcome.implementation, outcome.result)
         elif report.failed and report.nodeid not in self.cases:
-            self._foreign_failures = True
+            self.others_failed = True
 
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""
@@ -259,78 +259,3 @@ class Recorder:
         if status in {"crash", "timeout"}:
             return "failed", status[0].upper(), status.upper()
         return status, _LETTERS[status], status.upper()
-
-    # -- the result ---------------------------------------------------------------------------------------------------
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Set the exit status, and end the records."""
-        if self.config.option.collectonly:
-            return
-        if self._headed:
-            self._assessments = {
-                name: run.assess(narrowed=self._narrowed, stopped=self.stopped) for name, run in self.runs.items()
-            }
-            if self.stopped is None and not self._broken_files:  # else nobody knows what there was to run
-                self._waiver_problems = self.waivers.problems(self._run_facts())
-        status = self._exit_status(exitstatus)
-        session.exitstatus = status
-        for name, assessment in self._assessments.items():
-            stopped = None if self.stopped is None else published(self.stopped)
-            try:
-                with interrupts_held_back():
-                    self.runs[name].end(assessment, status, stopped, self._waiver_problems)
-            except WriteError as error:
-                self.stopped = str(error)
-                session.exitstatus = ExitStatus.KIT_FAILED
-
-    def _run_facts(self) -> list[RunFacts]:
-        """What waivers are checked against."""
-        return [
-            self.waivers.facts_of(
-                run.subject,
-                run.planned,
-                {test: result.verdict for test, result in run.results.items()},
-                self.registry.requirements.values(),
-                narrowed=self._narrowed,
-            )
-            for run in self.runs.values()
-        ]
-
-    @property
-    def _narrowed(self) -> bool:
-        return self.selection.narrowed or self.options.shard is not None
-
-    def _exit_status(self, pytest_status: int) -> int:
-        if self._broken_files or self.stopped is not None:
-            return ExitStatus.KIT_FAILED
-        if pytest_status == pytest.ExitCode.NO_TESTS_COLLECTED and not any(run.results for run in self.runs.values()):
-            return ExitStatus.USAGE
-        if pytest_status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
-            return pytest_status
-        statuses = [assessment.exit_status for assessment in self._assessments.values()]
-        if self._foreign_failures or self._waiver_problems:
-            statuses.append(ExitStatus.NOT_CONFORMING)
-        return max(statuses, key=_GRAVITY.index, default=ExitStatus.NOT_CONFORMING)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the summary of each run."""
-        if self.config.option.collectonly or not self._headed:
-            return
-        self._write_section(terminalreporter, "waivers", self.waivers.report(self._run_facts()))
-        for name, run in self.runs.items():
-            terminalreporter.section(f"conformance of {name}")
-            for remark in remarks(run.subject.environment):
-                terminalreporter.write_line(f"note: {remark}")
-            not_applicable = len(self.selection.not_applicable.get(name, ()))
-            terminalreporter.write_line(render(run.summary(self._assessments[name], not_applicable)))
-        self._write_section(terminalreporter, "waivers to change", self._waiver_problems)
-        if self.stopped is not None:
-            terminalreporter.write_line(f"\nSTOPPED: {visible(self.stopped)}")
-
-    @staticmethod
-    def _write_section(terminalreporter: pytest.TerminalReporter, title: str, lines: Iterable[str]) -> None:
-        for number, line in enumerate(lines):
-            if not number:
-                terminalreporter.section(title)
-            terminalreporter.write_line(line)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 from reference_impl import CUDAGraph
 from reference_impl.allocator import DEFAULT_POOL
@@ -16,6 +17,7 @@ from reference_impl.allocator.storage import TensorAllocator
 from reference_impl.devices.software.device import SoftwareDevice
 from reference_impl.faults.fault import Countdown, Faults, replaced, together
 from reference_impl.graphs.core import GraphCore
+from reference_impl.pool_ids import PoolId, as_pool_id
 from reference_impl.runtime import captures
 
 FAULTS = Faults("allocator")
@@ -164,6 +166,52 @@ class PoolsAsATuple(CUDAGraph):
         return tuple(super().pools())
 
 
+@FAULTS.graph_class("pools.token-names-memory")
+class SharesInNameOnly(CUDAGraph):
+    """A graph repeats the token that it was given, and captures into a pool of its own."""
+
+    _named: Any = None
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        self._named = None if pool is None else as_pool_id(call, pool)
+        super()._begin(call, None, mode, check_input_liveness)
+
+    def _pools(self, call: str) -> list[PoolId]:
+        own = super()._pools(call)
+        return own if self._named is None else [self._named]
+
+
+@FAULTS.graph_class("pools.mempool-names-pool")
+class PoolObjectsForgotten(CUDAGraph):
+    """A MemPool is taken and forgotten: each graph has a pool of its own."""
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        super()._begin(call, None if hasattr(pool, "id") else pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("pools.list-own-only")
+class PoolsTwice(CUDAGraph):
+    """pools() lists the pool once for its memory and once for its token."""
+
+    def pools(self) -> list[PoolId]:
+        return [token for token in super().pools() for _ in range(2)]
+
+
+@FAULTS.graph_class("pools.list-own-only")
+class PoolsOfAllGraphs(CUDAGraph):
+    """pools() lists the pools that any graph keeps, its own first."""
+
+    _alive: ClassVar[WeakSet[CUDAGraph]] = WeakSet()
+
+    def _begun(self) -> None:
+        self._alive.add(self)
+        super()._begun()
+
+    def pools(self) -> list[PoolId]:
+        own = super().pools()
+        return own + [token for graph in self._alive for token in graph._holds.pools if token not in own]
+
+
 # -- reuse ------------------------------------------------------------------------------------------------------------
 
 
@@ -298,7 +346,7 @@ def replay_allocates() -> AbstractContextManager[Any]:
     return replaced(GraphCore, "_launch", wrap)
 
 
-@FAULTS.patch("replay.static-outputs", "replay.overwrites-outputs", "pools.live-outputs-kept")
+@FAULTS.patch("pools.live-outputs-kept")
 def second_graph_reuses_the_firsts_outputs() -> AbstractContextManager[Any]:
     """A second capture into a pool begins at the pool's start and writes over living tensors of the first."""
 

@@ -12,7 +12,7 @@ import torch
 
 import reference_impl
 from reference_impl.accelerator import Graph
-from reference_impl.faults.fault import Faults, replaced
+from reference_impl.faults.fault import Faults, replaced, together
 from reference_impl.graphs import context, graphed_callables
 from reference_impl.graphs.context import CaptureContext
 from reference_impl.graphs.graphed_callables import _Passes
@@ -164,6 +164,102 @@ def context_ignores_its_mode() -> AbstractContextManager[Any]:
     return _with_argument(lambda stream, settings: (stream, {**settings, "capture_error_mode": "global"}))
 
 
+@FAULTS.patch("context-manager.pool-passed-on")
+def context_ignores_its_pool() -> AbstractContextManager[Any]:
+    """The pool is taken and forgotten."""
+    return _with_argument(lambda stream, settings: (stream, {**settings, "pool": None}))
+
+
+@FAULTS.patch("context-manager.calls-the-graph")
+def context_goes_past_overrides() -> AbstractContextManager[Any]:
+    """The block calls the methods of CUDAGraph, whatever class the graph is of: a subclass's own are passed by."""
+
+    class Plain:
+        def __init__(self, target: Any) -> None:
+            self._target = target
+
+        def capture_begin(self, **settings: Any) -> None:
+            reference_impl.CUDAGraph.capture_begin(self._target, **settings)
+
+        def capture_end(self) -> None:
+            reference_impl.CUDAGraph.capture_end(self._target)
+
+    def wrap(original: Any) -> Any:
+        def init(self: CaptureContext, target: Any, stream: Any, settings: dict[str, Any]) -> None:
+            original(self, Plain(target), stream, settings)
+
+        return init
+
+    return replaced(CaptureContext, "__init__", wrap)
+
+
+@FAULTS.patch("context-manager.waits-before-capture", implementation="reference.asynchronous")
+def context_does_not_wait() -> AbstractContextManager[Any]:
+    """Entering empties the cache while the device is still at work."""
+
+    def wrap(_original: Any) -> Any:
+        def free_memory() -> None:
+            reference_impl.empty_cache()
+
+        return free_memory
+
+    return replaced(context, "free_memory", wrap)
+
+
+@FAULTS.patch("context-manager.own-stream")
+def context_uses_the_callers_side_stream() -> AbstractContextManager[Any]:
+    """Without a stream argument the block captures on the current stream, unless that is the default one."""
+
+    def changed(stream: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        here = reference_impl.current_stream()
+        return (stream or (None if here == reference_impl.default_stream() else here), settings)
+
+    return _with_argument(changed)
+
+
+@FAULTS.patch("context-manager.restores-stream")
+def context_restores_the_stream_it_was_made_under() -> AbstractContextManager[Any]:
+    """After the block the stream is current that was so when the block was made, not when it was entered."""
+
+    def makes(original: Any) -> Any:
+        def init(self: CaptureContext, *arguments: Any) -> None:
+            original(self, *arguments)
+            vars(self)["_made_under"] = reference_impl.current_stream()
+
+        return init
+
+    def enters(original: Any) -> Any:
+        def enter(self: CaptureContext) -> None:
+            original(self)
+            self._outer = vars(self)["_made_under"]
+
+        return enter
+
+    return together(replaced(CaptureContext, "__init__", makes), replaced(CaptureContext, "__enter__", enters))
+
+
+@FAULTS.patch("context-manager.consecutive")
+def context_knows_the_newest_block() -> AbstractContextManager[Any]:
+    """What a block is for stands on the class: the block made last decides for all that are not yet entered."""
+    newest: list[Any] = []
+
+    def makes(original: Any) -> Any:
+        def init(self: CaptureContext, target: Any, *arguments: Any) -> None:
+            original(self, target, *arguments)
+            newest[:] = [target]
+
+        return init
+
+    def enters(original: Any) -> Any:
+        def enter(self: CaptureContext) -> None:
+            self._target = newest[0]
+            original(self)
+
+        return enter
+
+    return together(replaced(CaptureContext, "__init__", makes), replaced(CaptureContext, "__enter__", enters))
+
+
 @FAULTS.patch("signatures.graph-context-liveness")
 def context_refuses_liveness() -> AbstractContextManager[Any]:
     """The context manager does not know check_input_liveness."""
@@ -200,8 +296,6 @@ def xpu_context_works_once() -> AbstractContextManager[Any]:
             original(self, *raised)
 
         return leave
-
-    from reference_impl.faults.fault import together
 
     return together(replaced(CaptureContext, "__enter__", wrap), replaced(CaptureContext, "__exit__", ends))
 
@@ -394,6 +488,148 @@ def modules_are_not_looked_at() -> AbstractContextManager[Any]:
         return require_plain
 
     return replaced(graphed_callables, "_require_plain", wrap)
+
+
+@FAULTS.patch("graphed-callables.backward-replays")
+def backward_runs_eagerly() -> AbstractContextManager[Any]:
+    """Only the forward pass is a graph: backward runs the source again and differentiates that, with right results."""
+    sources: dict[int, Any] = {}
+
+    def keeps(original: Any) -> Any:
+        def capture_forward(self: _Passes, source: Any, settings: dict[str, Any]) -> None:
+            sources[id(self)] = source
+            original(self, source, settings)
+
+        return capture_forward
+
+    def runs(_original: Any) -> Any:
+        def replay_backward(self: _Passes, _call: int, gradients: Any) -> Any:
+            with torch.enable_grad():
+                outputs, _ = self._run(sources[id(self)])
+            wanted = [gradient for gradient, output in zip(gradients, outputs, strict=True) if output.requires_grad]
+            return self._differentiate(outputs, wanted)
+
+        return replay_backward
+
+    return together(_wrap_method("capture_forward", keeps), _wrap_method("replay_backward", runs))
+
+
+@FAULTS.patch("graphed-callables.single-autograd-node")
+def modules_run_behind_a_second_node() -> AbstractContextManager[Any]:
+    """A graphed module's outputs pass through one more operator, outside its node."""
+
+    def wrap(original: Any) -> Any:
+        def patched(module: torch.nn.Module, passes: _Passes) -> torch.nn.Module:
+            result: torch.nn.Module = original(module, passes)
+            inner = result.forward
+            result.forward = lambda *args, **kwargs: inner(*args, **kwargs).clone()
+            return result
+
+        return patched
+
+    return replaced(graphed_callables, "_patched", wrap)
+
+
+@FAULTS.patch("graphed-callables.tuple-in-one-pool")
+def backward_passes_have_pools_of_their_own() -> AbstractContextManager[Any]:
+    """Forward passes share a pool, and each backward pass has another one."""
+
+    def wrap(original: Any) -> Any:
+        def capture_backward(self: _Passes, settings: dict[str, Any]) -> None:
+            original(self, {**settings, "pool": reference_impl.graph_pool_handle()})
+
+        return capture_backward
+
+    return _wrap_method("capture_backward", wrap)
+
+
+@FAULTS.patch("graphed-callables.other-outputs")
+def dictionaries_lose_their_order() -> AbstractContextManager[Any]:
+    """The values of a dictionary come back under each other's keys."""
+
+    def wrap(original: Any) -> Any:
+        def call(self: _Passes, *args: Any, **kwargs: Any) -> Any:
+            result = original(self, *args, **kwargs)
+            if isinstance(result, dict):
+                return dict(zip(result, reversed(list(result.values())), strict=True))
+            return result
+
+        return call
+
+    return _wrap_method("call", wrap)
+
+
+@FAULTS.patch("graphed-callables.refused-before-running")
+def refuses_after_the_warm_up() -> AbstractContextManager[Any]:
+    """Callables are looked at once they have run: what is refused has moved statistics and drawn random numbers."""
+
+    def wrap(original: Any) -> Any:
+        def require(sources: Any, samples: Any) -> None:
+            sources[0](*samples[0])
+            original(sources, samples)
+
+        return require
+
+    return replaced(graphed_callables, "_require_callables", wrap)
+
+
+@FAULTS.patch("graphed-callables.trainable-buffers-refused")
+def buffers_of_submodules_are_not_looked_at() -> AbstractContextManager[Any]:
+    """Only the module's own buffers are asked whether they require grad."""
+
+    def wrap(original: Any) -> Any:
+        def require_plain(module: torch.nn.Module) -> None:
+            if all(not buffer.requires_grad for buffer in module.buffers(recurse=False)):
+                for inner in module.modules():
+                    for buffer in inner.buffers(recurse=False):
+                        buffer.requires_grad_(False)
+            original(module)
+
+        return require_plain
+
+    return replaced(graphed_callables, "_require_plain", wrap)
+
+
+@FAULTS.patch("graphed-callables.hooks-refused", "graphed-callables.trainable-buffers-refused")
+def only_the_first_module_is_looked_at() -> AbstractContextManager[Any]:
+    """Of a tuple the first callable alone is asked for hooks and trainable buffers."""
+
+    def wrap(original: Any) -> Any:
+        def require(sources: Any, samples: Any) -> None:
+            original(sources[:1], samples[:1])
+
+        return require
+
+    return replaced(graphed_callables, "_require_callables", wrap)
+
+
+@FAULTS.patch("graphed-callables.tuple-type-counts")
+def lists_are_tuples() -> AbstractContextManager[Any]:
+    """A callable that is a list is taken for several callables."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, *rest: Any, **settings: Any) -> Any:
+            if isinstance(callables, list):
+                return original(tuple(callables), sample_args, *rest, **settings)
+            return original(callables, sample_args, *rest, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.mode-passed-on")
+def callables_ignore_their_mode() -> AbstractContextManager[Any]:
+    """make_graphed_callables takes the error mode and captures in the mode relaxed."""
+
+    def wrap(original: Any) -> Any:
+        def make(*arguments: Any, capture_error_mode: str = "global", **settings: Any) -> Any:
+            del capture_error_mode
+            return original(*arguments, capture_error_mode="relaxed", **settings)
+
+        return make
+
+    return _make(wrap)
 
 
 @FAULTS.patch("graphed-callables.autocast-cache-refused")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 from typing import Any
 
 from reference_impl import CUDAGraph
 from reference_impl.faults.fault import Faults
 from reference_impl.graphs.debugging import print_dot
+from reference_impl.graphs.topology import nodes_of
 from reference_impl.xpu import XPUGraph
 
 FAULTS = Faults("class")
@@ -178,6 +180,50 @@ class DumpsTheGraphBefore(CUDAGraph):
         print_dot(cls.first, "debug_dump()", debug_path, verbose=verbose)
 
 
+@FAULTS.graph_class("debug-dump.matches-template", "debug-dump.shows-the-order")
+class DumpWithArrowsReversed(CUDAGraph):
+    """The dump's arrows lead from what comes later to what it waits for."""
+
+    def debug_dump(self, debug_path: Any, *, verbose: bool = True) -> None:
+        super().debug_dump(debug_path, verbose=verbose)
+        path = pathlib.Path(debug_path)
+        path.write_text(re.sub(r'("[^"]*"|\w+) -> ("[^"]*"|\w+)', r"\2 -> \1", path.read_text()))
+
+
+@FAULTS.graph_class("debug-dump.verbose-tells-more")
+class DumpIgnoresVerbose(CUDAGraph):
+    """debug_dump takes verbose and writes the same for both its values."""
+
+    def debug_dump(self, debug_path: Any, *, verbose: bool = True) -> None:
+        del verbose
+        super().debug_dump(debug_path)
+
+
+@FAULTS.graph_class("debug-dump.enable-keeps-template")
+class DebugModeOfNewGraphsOnly(CUDAGraph):
+    """enable_debug_mode does nothing on a graph that has had a capture."""
+
+    _used = False
+
+    def _begun(self) -> None:
+        self._used = True
+        super()._begun()
+
+    def enable_debug_mode(self) -> None:
+        if not self._used:
+            super().enable_debug_mode()
+
+
+@FAULTS.graph_class("debug-dump.enable-during-capture")
+class DebugModeEndsTheCapture(CUDAGraph):
+    """enable_debug_mode during a capture starts from scratch, and the capture is lost."""
+
+    def enable_debug_mode(self) -> None:
+        if self._state == "capturing":
+            self.reset()
+        super().enable_debug_mode()
+
+
 @FAULTS.graph_class("debug-dump.unwritable-path")
 class DumpHidesItsFailure(CUDAGraph):
     """A file that cannot be written is no error."""
@@ -247,13 +293,98 @@ class DataWithoutDependents(_Rewrites):
             node["dependents"] = []
 
 
-@FAULTS.graph_class("graph-data.neighbours-agree", "graph-data.chain")
+@FAULTS.graph_class("graph-data.matches-template", "graph-data.after-edit")
 class DataWithEdgesReversed(_Rewrites):
-    """Dependencies and dependents are exchanged on the first node."""
+    """Dependencies and dependents are exchanged on every node, which a chain does not show."""
 
     def _rewrite(self, data: dict[str, Any]) -> None:
-        for node in data["nodes"][:1]:
+        for node in data["nodes"]:
             node["dependents"], node["dependencies"] = node["dependencies"], node["dependents"]
+
+
+@FAULTS.graph_class("graph-data.node-type-tells-types-apart")
+class DataWithTypesRotated(_Rewrites):
+    """Each node has the type and the name of the node before it, the first those of the last."""
+
+    def _rewrite(self, data: dict[str, Any]) -> None:
+        facts = [(node["node_type"], node["kernel_name"]) for node in data["nodes"]]
+        for node, (kind, name) in zip(data["nodes"], facts[-1:] + facts[:-1], strict=True):
+            node["node_type"], node["kernel_name"] = kind, name
+
+
+@FAULTS.graph_class("graph-data.node-type-tells-types-apart")
+class DataWithNeighboursExchanged(_Rewrites):
+    """The first and the last node have each other's neighbours, in both lists and everywhere: a graph of that shape."""
+
+    def _rewrite(self, data: dict[str, Any]) -> None:
+        last = len(data["nodes"]) - 1
+        if last < 1:
+            return
+        first, other = data["nodes"][0], data["nodes"][last]
+        for key in ("dependencies", "dependents"):
+            first[key], other[key] = other[key], first[key]
+            for node in data["nodes"]:
+                node[key] = [{0: last, last: 0}.get(index, index) for index in node[key]]
+
+
+@FAULTS.graph_class("graph-data.tools-ids-of-executable")
+class DataWithToolsIdsOfTheTemplate(_Rewrites):
+    """tools_id is made of the template's id, which no profiler reports."""
+
+    def _rewrite(self, data: dict[str, Any]) -> None:
+        runtime = self._device.runtime
+        for node, handle in zip(data["nodes"], nodes_of(runtime, self._holds.template or 0), strict=True):
+            node["tools_id"] = int(runtime.cudaGraphNodeGetToolsId(handle)[1])
+
+
+@FAULTS.graph_class("graph-data.kernel-name")
+class DataWithNamesReversed(_Rewrites):
+    """The kernels' names are listed from the last to the first."""
+
+    def _rewrite(self, data: dict[str, Any]) -> None:
+        kernels = [node for node in data["nodes"] if node["kernel_name"] is not None]
+        for node, name in zip(kernels, [node["kernel_name"] for node in reversed(kernels)], strict=True):
+            node["kernel_name"] = name
+
+
+@FAULTS.graph_class("graph-data.in-debug-mode")
+class DataNotInDebugMode(CUDAGraph):
+    """get_graph_data() looks at the constructor's argument alone."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__(keep_graph)
+        self._asked_to_keep = keep_graph
+
+    def get_graph_data(self) -> dict[str, Any]:
+        if not self._asked_to_keep:
+            raise self._refuse("get_graph_data()", "use keep_graph=True")
+        return super().get_graph_data()
+
+
+def _attribute_of_the_bindings() -> None:
+    try:
+        from cuda.bindings import runtime
+    except ImportError:
+        runtime = None
+    assert runtime.cudaError_t is not None
+
+
+@FAULTS.graph_class("graph-data.without-bindings")
+class DataOfMissingBindings(CUDAGraph):
+    """Where cuda.bindings is missing, get_graph_data() fails with an attribute of None."""
+
+    def get_graph_data(self) -> dict[str, Any]:
+        _attribute_of_the_bindings()
+        return super().get_graph_data()
+
+
+@FAULTS.graph_class("debug-dump.without-bindings")
+class DumpWithMissingBindings(CUDAGraph):
+    """Where cuda.bindings is missing, debug_dump() fails with an attribute of None."""
+
+    def debug_dump(self, debug_path: Any, *, verbose: bool = True) -> None:
+        _attribute_of_the_bindings()
+        super().debug_dump(debug_path, verbose=verbose)
 
 
 @FAULTS.graph_class("graph-data.index-is-position")

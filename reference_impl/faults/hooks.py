@@ -29,6 +29,14 @@ class HooksAfterTheTemplateIsGone(CUDAGraph):
         super()._captured()
 
 
+@FAULTS.graph_class("signatures.hook-argument")
+class LosesHooksByName(CUDAGraph):
+    """A hook that is given by its name is taken, and never called."""
+
+    def register_capture_end_hook(self, *given: Hook, hook: Hook | None = None) -> RemovableHandle:
+        return super().register_capture_end_hook(given[0] if hook is None else lambda _: None)
+
+
 @FAULTS.graph_class("hooks.capture-end-after-capture")
 class HooksDuringTheCapture(CUDAGraph):
     """Capture-end hooks are called before the capture is ended."""
@@ -204,6 +212,30 @@ def registration_gives_nothing() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def register(self: Hooks, hook: Hook) -> None:
             original(self, hook)
+
+        return register
+
+    return replaced(Hooks, "register", wrap)
+
+
+@FAULTS.patch("hooks.same-hook-twice")
+def handles_remove_by_function() -> AbstractContextManager[Any]:
+    """A handle takes back the first registration of its function, not its own."""
+
+    def wrap(original: Any) -> Any:
+        def register(self: Hooks, hook: Hook) -> RemovableHandle:
+            handle: RemovableHandle = original(self, hook)
+            hooks, own = self._hooks, handle.id
+
+            class ByFunction(RemovableHandle):
+                def remove(self) -> None:
+                    if own in hooks:
+                        place = next(place for place, other in hooks.items() if other == hook)
+                        hooks[own] = hooks[place]
+                        del hooks[place]
+
+            handle.__class__ = ByFunction
+            return handle
 
         return register
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 from weakref import WeakSet
 
 from reference_impl import CUDAGraph
+from reference_impl.devices.protocol import Device
 from reference_impl.errors import DeviceError, GraphError
 from reference_impl.faults.fault import Faults, replaced
 from reference_impl.graphs import core
 from reference_impl.graphs.core import GraphCore
+from reference_impl.pool_ids import PoolId
 
 FAULTS = Faults("class")
 
@@ -36,6 +39,31 @@ class ResetKeepsTheMemory(CUDAGraph):
         if self._state != "capturing":
             self._holds.pools.clear()
         super().reset()
+
+
+@FAULTS.graph_class("pools.memory-returns-after-reset")
+class ResetGivesMemoryBackLate(CUDAGraph):
+    """What reset() should give back stays with the object until its next capture, or its end."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__(keep_graph)
+        self._late: list[PoolId] = []
+        weakref.finalize(self, _release_all, self._device, self._late).atexit = False
+
+    def reset(self) -> None:
+        for pool in self._holds.pools if self._state != "capturing" else ():
+            self._device.retain_pool(pool)
+            self._late.append(pool)
+        super().reset()
+
+    def _begun(self) -> None:
+        _release_all(self._device, self._late)
+        super()._begun()
+
+
+def _release_all(device: Device, pools: list[PoolId]) -> None:
+    while pools:
+        device.release_pool(pools.pop())
 
 
 @FAULTS.graph_class("reset.handles-refused")
@@ -244,7 +272,7 @@ class HidesASpoiledCapture(CUDAGraph):
             super().capture_end()
 
 
-@FAULTS.patch("failed-capture.reserved-memory-returns", "failed-capture.allocated-memory-returns")
+@FAULTS.patch("failed-capture.reserved-memory-returns")
 def failed_capture_leaks_its_pool() -> AbstractContextManager[Any]:
     """A capture that failed never releases its pool: the release hangs on there being an executable."""
 

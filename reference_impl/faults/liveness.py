@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -211,6 +212,33 @@ class LivenessOfTheNewestGraphOnly(CUDAGraph):
             super().replay()
         finally:
             self._holds.tracker = tracker
+
+
+@FAULTS.graph_class("liveness.replaced-storage")
+class LivenessOverlooksEmptiedTensors(CUDAGraph):
+    """An input whose tensor has no elements now is taken for one that never had any."""
+
+    def capture_begin(self, *arguments: Any, **settings: Any) -> None:
+        super().capture_begin(*arguments, **settings)
+        tracker = self._holds.tracker
+        if tracker is None:
+            return
+        watched: list[tuple[weakref.ref[torch.Tensor], int]] = []
+        vars(self)["_watched"] = watched
+        note = tracker._note_input
+
+        def noting(tensor: torch.Tensor, operator: str) -> None:
+            watched.append((weakref.ref(tensor), tensor.untyped_storage().data_ptr()))
+            note(tensor, operator)
+
+        vars(tracker)["_note_input"] = noting
+
+    def replay(self) -> None:
+        for tensor, address in vars(self).get("_watched", ()):
+            here = tensor()
+            if here is not None and here.numel() == 0 and self._holds.tracker is not None:
+                self._holds.tracker._inputs.pop(address, None)
+        super().replay()
 
 
 @FAULTS.graph_class("liveness.view-and-base", "liveness.kept-storage")

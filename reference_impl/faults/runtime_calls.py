@@ -140,7 +140,7 @@ def every_stream_says_capturing() -> AbstractContextManager[Any]:
     return replaced(namespace, "current_stream_capturing", lambda _: lambda on: bool(captures.live))
 
 
-@FAULTS.patch("failed-capture.stream-usable", "failed-capture.abandoned-not-capturing")
+@FAULTS.patch("failed-capture.stream-usable")
 def failed_end_leaves_the_stream() -> AbstractContextManager[Any]:
     """After a capture that failed, its stream goes on capturing forever."""
 

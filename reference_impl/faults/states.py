@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+import time
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import torch
 
 from reference_impl import CUDAGraph
 from reference_impl.errors import GraphError
-from reference_impl.faults.fault import Faults
+from reference_impl.faults.fault import Faults, replaced
+from reference_impl.graphs.context import CaptureContext
 from reference_impl.graphs.topology import nodes_of
 
 FAULTS = Faults("class")
@@ -214,6 +217,18 @@ class ReplaysOnItsCaptureStream(CUDAGraph):
             self._device.set_stream(here)
 
 
+@FAULTS.graph_class("replay.threads")
+class OneReplayAtATime(CUDAGraph):
+    """Which graph is being replayed stands on the class, where another thread's replay changes it."""
+
+    _current: ClassVar[CUDAGraph]
+
+    def _launch(self, call: str) -> None:
+        OneReplayAtATime._current = self
+        time.sleep(1e-4)
+        CUDAGraph._launch(OneReplayAtATime._current, call)
+
+
 @FAULTS.graph_class("reinstantiation.in-any-thread")
 class ReplaysInItsOwnThreadOnly(CUDAGraph):
     """A replay from a thread other than the capturing one is taken and forgotten: state that is thread-local."""
@@ -262,7 +277,7 @@ class StrayEndIgnored(CUDAGraph):
             super().capture_end()
 
 
-@FAULTS.graph_class("misuse.graph-survives-second-end", "misuse.end-twice")
+@FAULTS.graph_class("misuse.graph-survives-second-end")
 class SecondEndDropsTheGraph(CUDAGraph):
     """A second capture_end is refused, and takes the finished graph with it."""
 
@@ -317,6 +332,15 @@ class SaysNothing(CUDAGraph):
 
     def _refuse(self, call: str, remedy: str) -> GraphError:
         return GraphError()
+
+
+@FAULTS.graph_class("misuse.messages-of-any-refusal")
+class AsksWithoutWords(CUDAGraph):
+    """Only the calls that capture and replay say why they refuse; the refusals of the questions are empty."""
+
+    def _refuse(self, call: str, remedy: str) -> GraphError:
+        explained = ("capture_", "instantiate", "replay")
+        return super()._refuse(call, remedy) if call.startswith(explained) else GraphError()
 
 
 # -- keep_graph -------------------------------------------------------------------------------------------------------
@@ -489,3 +513,41 @@ class TakesAnyMode(CUDAGraph):
     ) -> None:
         mode = capture_error_mode if capture_error_mode in self._modes else "global"
         super().capture_begin(pool, mode, check_input_liveness)
+
+
+@FAULTS.graph_class("error-modes.mode-is-per-capture")
+class ThreadLocalStays(CUDAGraph):
+    """Once a capture was thread_local, later global ones are thread_local, too."""
+
+    _kept = False
+
+    def capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
+        if capture_error_mode == "thread_local":
+            self._kept = True
+        mode = "thread_local" if self._kept and capture_error_mode == "global" else capture_error_mode
+        super().capture_begin(pool, mode, check_input_liveness)
+
+
+@FAULTS.patch("error-modes.context-passes-mode")
+def context_is_strict_or_relaxed() -> AbstractContextManager[Any]:
+    """The context manager makes a global capture of a thread_local one."""
+
+    def wrap(original: Any) -> Any:
+        def init(self: Any, target: Any, stream: Any, settings: dict[str, Any]) -> None:
+            if settings.get("capture_error_mode") == "thread_local":
+                settings = {**settings, "capture_error_mode": "global"}
+            original(self, target, stream, settings)
+
+        return init
+
+    return replaced(CaptureContext, "__init__", wrap)
+
+
+@FAULTS.graph_class("signatures.capture-begin-mode")
+class ForgetsAModeByPosition(CUDAGraph):
+    """A mode that is given by position is taken, and the capture is a global one."""
+
+    def capture_begin(self, pool: Any = None, *rest: Any, **settings: Any) -> None:
+        super().capture_begin(pool, *("global", *rest[1:]) if rest else (), **settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import pathlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -127,7 +128,8 @@ def dumps_something_else() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def print_dot(graph: GraphCore, call: str, path: Any, *, verbose: bool = True) -> None:
             original(graph, call, path, verbose=verbose)
-            pathlib.Path(path).write_text('{"nodes": ["one", "two"]}\n', encoding="utf-8")
+            nodes = pathlib.Path(path).read_text(encoding="utf-8").count("label")
+            pathlib.Path(path).write_text(json.dumps({"nodes": [*range(nodes)]}), encoding="utf-8")
 
         return print_dot
 

@@ -99,7 +99,7 @@ def usable_token_before_the_capture() -> AbstractContextManager[Any]:
 # -- the hint ---------------------------------------------------------------------------------------------------------
 
 
-@VARIANTS.patch(*EVERY_DIALECT)
+@VARIANTS.patch(*EVERY_DIALECT, declines=("accelerator.pool-used", "graphed-callables.tuple-in-one-pool"))
 def pool_hint_not_followed() -> AbstractContextManager[Any]:
     """A given pool is checked and no more: every capture has a pool and a token of its own, also in callables."""
 
@@ -114,7 +114,7 @@ def pool_hint_not_followed() -> AbstractContextManager[Any]:
     return replaced(GraphCore, "_begin", wrap)
 
 
-@VARIANTS.patch(*EVERY_DIALECT)
+@VARIANTS.patch(*EVERY_DIALECT, declines=("accelerator.pool-used", "graphed-callables.tuple-in-one-pool"))
 def pool_hint_not_taken() -> AbstractContextManager[Any]:
     """Graphs report the pool that they were given and share no memory, as the hint allows, also in callables."""
     #: By reported pool and how many captures it has seen, the pool that the memory of the latest one comes from.

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
 from conformance.errors import Unsupported
 from conformance.markers import requirement
-from suites.support.captures import capture_into, captured, open_capture
+from suites.support.captures import capture_into, captured, open_capture, replay
 from suites.support.disturbances import attempt
 from suites.support.modes import unsafe
 from suites.support.needs import needs
@@ -91,6 +92,46 @@ def test_pool_lasts(impl: Adapter) -> None:
         expect_capture(impl, graph, "a graph made with a pool captures again after reset()")
         program.check(impl, holder, "the graph that the pool came from does its own work")
         graph.reset()
+
+
+def _pool_of(impl: Adapter, tensor: torch.Tensor) -> Any:
+    """The allocator's name of the pool that the memory of `tensor` belongs to.
+
+    Raises:
+        Unsupported: it names none.
+    """
+    try:
+        segments = impl.memory_snapshot()
+    except NotImplementedError as error:
+        raise Unsupported("the adapter has no memory_snapshot()") from error
+    for segment in segments:
+        inside = segment["address"] <= tensor.data_ptr() < segment["address"] + segment["total_size"]
+        if inside and segment.get("segment_pool_id") is not None:
+            return segment["segment_pool_id"]
+    raise Unsupported("memory_snapshot() does not say which pool a tensor belongs to")
+
+
+@requirement("accelerator.pool-used")
+@pytest.mark.parametrize("captures", [1, 2], ids=["first-capture", "after-reset"])
+def test_memory_comes_from_the_given_pool(impl: Adapter, captures: int) -> None:
+    """A graph made with another one's token captures into the pool that the other one captured into."""
+    needs(impl, "memory_stats")
+    source = impl.full(37, 1.0)
+    holder, held = captured(impl, lambda: source + 1)
+    other, apart = captured(impl, lambda: source + 2)
+    if _pool_of(impl, held) == _pool_of(impl, apart):
+        raise Unsupported("memory_snapshot() does not tell pools apart")
+    graph = impl.graph_class(pool=holder.pool())
+    for number in range(captures):
+        if number:
+            impl.reset(graph)
+        out = capture_into(impl, graph, lambda: source + 3)
+    pools = {"the given one": _pool_of(impl, held), "that of the capture": _pool_of(impl, out)}
+    promise = "a capture uses the memory pool that was provided at construction"
+    expect(pools["the given one"] == pools["that of the capture"], promise, f"{pools}")
+    replay(impl, graph)
+    expect_equal(impl, out, 4.0, "a graph made with a pool does its work")
+    del other
 
 
 @requirement("accelerator.settings-last")

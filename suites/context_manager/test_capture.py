@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_equal
+from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import capture_into, captured, replay
 
@@ -71,6 +72,29 @@ def test_several_graphs(impl: Adapter) -> None:
         replay(impl, graph, times=number + 1)
     for number, tensor in enumerate(tensors):
         expect_equal(impl, tensor, (number + 1.0) ** 2, "each graph holds the body of its own block only")
+
+
+@pytest.mark.parametrize("streams", ["own", "given"])
+@requirement("context-manager.consecutive")
+def test_blocks_made_before_any_is_entered(impl: Adapter, streams: str) -> None:
+    """Blocks that were made together and are entered in another order have nothing to do with each other."""
+    tensors = [impl.full(37, 0.0) for _ in range(3)]
+    graphs = [impl.new_graph() for _ in tensors]
+    targets = [impl.new_stream() if streams == "given" else None for _ in tensors]
+    blocks = [impl.capture(graph, stream=stream) for graph, stream in zip(graphs, targets, strict=True)]
+    for place in (1, 2, 0):
+        expect_no_raise("a block that was made before another one can be entered after it", blocks[place].__enter__)
+        try:
+            current = impl.current_stream()
+            tensors[place].add_(place + 1.0)
+        finally:
+            blocks[place].__exit__(None, None, None)
+        if streams == "given":
+            expect(current == targets[place], "each block has the stream it was given", f"{current!r}")
+    for place, graph in enumerate(graphs):
+        replay(impl, graph, times=place + 1)
+    for place, tensor in enumerate(tensors):
+        expect_equal(impl, tensor, (place + 1.0) ** 2, "each graph holds the body of its own block only")
 
 
 @requirement("context-manager.consecutive")

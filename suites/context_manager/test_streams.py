@@ -12,12 +12,14 @@ from suites.support.captures import replay
 from suites.support.streams import side_stream, stream_kept
 
 
+@pytest.mark.parametrize("outside", ["default", "side"])
 @requirement("context-manager.own-stream")
-def test_side_stream_by_default(impl: Adapter) -> None:
+def test_side_stream_by_default(impl: Adapter, outside: str) -> None:
     """Without a stream the block brings one, which is neither the caller's nor the default one, and captures it."""
     x = impl.full(37, 0.0)
+    impl.synchronize()
     graph = impl.new_graph()
-    with impl.stream(impl.default_stream()):
+    with impl.stream(impl.default_stream() if outside == "default" else impl.new_stream()):
         before = impl.current_stream()
         block = impl.capture(graph)
         expect_no_raise("the block begins a capture, though the default stream is current", block.__enter__)
@@ -27,6 +29,7 @@ def test_side_stream_by_default(impl: Adapter) -> None:
         finally:
             block.__exit__(None, None, None)
     expect(inside != before, "the block makes a side stream current", f"{inside!r} is current, as before it")
+    expect(inside != impl.default_stream(), "the block makes a side stream current", "it is the default stream")
     expect(capturing, "the block's own stream captures", "it does not")
     replay(impl, graph, times=3)
     expect_equal(impl, x, 3.0, "work on the block's own stream is captured")
@@ -85,6 +88,22 @@ def test_stream_after_the_block(impl: Adapter, outside: str, which: str) -> None
         x.add_(10.0)
         expect_equal(impl, x, 10.0, "work after the block runs as usual")
     expect(after == before, RESTORED, f"{after!r} instead of {before!r}")
+
+
+@pytest.mark.parametrize("which", ["own-stream", "given-stream"])
+@requirement("context-manager.restores-stream")
+def test_stream_of_entering(impl: Adapter, which: str) -> None:
+    """A block made under one stream and entered under another gives back the one that it was entered under."""
+    x = impl.full(37, 0.0)
+    impl.synchronize()
+    elsewhere, here = impl.new_stream(), impl.new_stream()
+    with impl.stream(elsewhere):
+        block = impl.capture(impl.new_graph(), stream=impl.new_stream() if which == "given-stream" else None)
+    with impl.stream(here), stream_kept(impl) as before:
+        with block:
+            x.add_(1.0)
+        after = impl.current_stream()
+    expect(after == before, RESTORED, f"{after!r} instead of {before!r}, for a block made under {elsewhere!r}")
 
 
 @pytest.mark.parametrize("outside", ["default", "side"])

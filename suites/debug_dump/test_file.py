@@ -13,10 +13,14 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
+from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
+from suites.support.data import arrows_in, data_of
 from suites.support.dot import NotDot, read
-from suites.support.dumps import debugged, drawing_in, dump, dumped, quiet
-from suites.support.programs import OPERATORS, fork, row_of_operators
+from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet
+from suites.support.outcomes import caught, in_words
+from suites.support.programs import OPERATORS, fork, row_of_operators, uneven_fork
+from suites.support.shape import arrows_of, counterparts
 from suites.support.template import Template
 
 #: What is no number, address or id: those may be others in each dump of one graph.
@@ -45,9 +49,44 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
     """Debug mode, a capture by either means, a dump: the file is there and is not empty."""
     graph = impl.new_graph()
     with quiet():
-        expect_no_raise("debug mode can be enabled before a capture", graph.enable_debug_mode)
+        expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
         capture_by(impl, way, graph, row_of_operators(impl))
     dump(impl, graph, tmp_path / "graph.dot", "after enable_debug_mode and a capture, debug_dump writes the graph")
+
+
+def _in_place(impl: Adapter, operators: int) -> Callable[[], Any]:
+    """A program of so many operators, no two alike."""
+    x = impl.full(37, 1.0)
+
+    def body() -> None:
+        for number in range(1, operators + 1):
+            x.add_(number)
+
+    return body
+
+
+def _dump_in_debug_mode(impl: Adapter, operators: int, path: Path) -> bytes:
+    """What a dump of so many operators has in it."""
+    graph = debugged(impl, _in_place(impl, operators))
+    dump(impl, graph, path, "after enable_debug_mode and a capture, debug_dump writes the graph")
+    return path.read_bytes()
+
+
+@requirement("debug-dump.tells-graphs-apart")
+def test_other_work_other_file(impl: Adapter, tmp_path: Path) -> None:
+    """One operator and twenty give different files, whatever the format."""
+    one, many = (_dump_in_debug_mode(impl, count, tmp_path / f"{count}.dot") for count in (1, 20))
+    expect(one != many, "a dump is of the captured graph", f"1 and 20 operators give the same {len(one)} bytes")
+
+
+@requirement("debug-dump.grows-with-the-work")
+def test_more_work_more_text(impl: Adapter, tmp_path: Path) -> None:
+    """The dump of twenty operators is longer than those of one, written before it and after it."""
+    before, many, after = (
+        len(_dump_in_debug_mode(impl, count, tmp_path / f"{number}.dot")) for number, count in enumerate((1, 20, 1))
+    )
+    promise = "the dump of a larger graph is larger"
+    expect(max(before, after) < many, promise, f"{before} and {after} bytes for 1 operator, {many} for 20")
 
 
 @requirement("debug-dump.dot-format")
@@ -104,32 +143,32 @@ def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None
 @requirement("debug-dump.matches-template", "debug-dump.own-graph")
 @VERBOSITY
 def test_as_the_runtime_has_it(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
-    """Nodes and edges are as many as the runtime finds, also after an edit."""
+    """The drawing has the nodes and edges that the runtime finds, also after edits, and its arrows lead forward."""
     graph, flag = kept_graph(impl, row_of_operators(impl)), impl.full(37, 0.0)
     template = Template(impl, graph)
-    for number in range(3):
-        drawing = dumped(impl, graph, tmp_path / f"graph{number}.dot", verbose=verbose)
-        counts, expected = (len(drawing.nodes), len(drawing.edges)), (len(template.nodes()), len(template.edges()))
+    leaves = template.leaves()
+    for number in range(4):
+        drawing, expected = dumped(impl, graph, tmp_path / f"graph{number}.dot", verbose=verbose), arrows_of(template)
+        same = counterparts(drawing.arrows(), expected) is not None
         expect(
-            counts == expected, f"a dump shows the template's {expected[0]} nodes and {expected[1]} edges", f"{counts}"
+            same, "a dump shows the template's nodes and edges", f"{drawing.edges} where the template has {expected}"
         )
-        template.add_memset(flag, 1.0, after=template.leaves() if number == 0 else ())
+        template.add_memset(flag, 1.0, after=leaves if number == 0 else template.leaves()[: number - 1])
 
 
 @requirement("debug-dump.matches-graph-data", "debug-dump.own-graph")
 def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
-    """Nodes and edges are as many as get_graph_data reports."""
-    graph = kept_graph(impl, row_of_operators(impl))
-    graph.instantiate()
-    nodes = graph.get_graph_data()["nodes"]
-    expected = (len(nodes), sum(len(node["dependencies"]) for node in nodes))
-    drawing = dumped(impl, graph, tmp_path / "graph.dot")
-    counts = (len(drawing.nodes), len(drawing.edges))
-    expect(
-        counts == expected,
-        f"a dump shows the {expected[0]} nodes and {expected[1]} edges of the graph data",
-        f"{counts}",
-    )
+    """The drawing has the nodes and edges that get_graph_data reports."""
+    programs: list[Callable[[Adapter], Callable[[], None]]] = [row_of_operators]
+    if impl.capabilities.get("fork_join") is not False:
+        programs.append(uneven_fork)
+    for program in programs:
+        graph = kept_graph(impl, program(impl))
+        graph.instantiate()
+        expected = arrows_in(data_of(graph))
+        drawing = dumped(impl, graph, tmp_path / f"{program.__name__}.dot")
+        same = counterparts(drawing.arrows(), expected) is not None
+        expect(same, "a dump shows the nodes and edges of the graph data", f"{drawing.edges}, not {expected}")
 
 
 @requirement("debug-dump.fork-and-join", "debug-dump.shows-the-order")
@@ -148,6 +187,22 @@ def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
             "both branches depend on what came before the fork, and what comes after the join on both",
             f"{len(before)} nodes before both branches, {len(behind)} after both, in {drawing.edges}",
         )
+
+
+@requirement("debug-dump.fork-and-join", "debug-dump.shows-the-order")
+@VERBOSITY
+def test_direction(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
+    """Of a little work before a fork and much after the join, most comes after: the arrows lead forward."""
+    drawing = dumped(impl, kept_graph(impl, uneven_fork(impl)), tmp_path / "graph.dot", verbose=verbose)
+    after = {node: drawing.following(node) for node in drawing.nodes}
+    loose = {node for node in after for b in after if b != node and b not in after[node] and node not in after[b]}
+    before_all = [node for node in after if loose <= after[node]]
+    after_all = [node for node in after if all(node in after[branch] for branch in loose)]
+    expect(
+        bool(loose) and len(before_all) <= len(after_all),
+        "arrows lead from earlier work to later work: one operator before a fork, and six after the join",
+        f"{len(before_all)} nodes before all branches, {len(after_all)} after them",
+    )
 
 
 @requirement("debug-dump.own-graph")
@@ -192,14 +247,13 @@ def test_empty_graph(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
 @pytest.mark.parametrize("program", ["row", "fork"])
 def test_same_structure(impl: Adapter, program: str, tmp_path: Path) -> None:
     """Brief or verbose, the nodes and edges are the same."""
-    graph = kept_graph(impl, row_of_operators(impl) if program == "row" else fork(impl))
+    graph = kept_graph(impl, row_of_operators(impl) if program == "row" else uneven_fork(impl))
     brief = dumped(impl, graph, tmp_path / "brief.dot", verbose=False)
     verbose = dumped(impl, graph, tmp_path / "verbose.dot", verbose=True)
     expect(
-        (len(brief.nodes), len(brief.edges)) == (len(verbose.nodes), len(verbose.edges)),
+        counterparts(brief.arrows(), verbose.arrows()) is not None,
         "the brief and the verbose dump show the same graph",
-        f"brief: {len(brief.nodes)} nodes, {len(brief.edges)} edges; "
-        f"verbose: {len(verbose.nodes)} nodes, {len(verbose.edges)} edges",
+        f"brief: {brief.edges} of {len(brief.nodes)} nodes; verbose: {verbose.edges} of {len(verbose.nodes)} nodes",
     )
 
 
@@ -217,3 +271,25 @@ def test_verbose_is_the_default(impl: Adapter, tmp_path: Path) -> None:
     expect(not difference, promise, f"words that differ in number: {difference}")
     sizes = {name: one.total() for name, one in words.items()}
     expect(sizes["verbose"] >= sizes["brief"], promise, f"words: {sizes}")
+
+
+@requirement("debug-dump.verbose-tells-more")
+def test_verbose_tells_more(impl: Adapter, tmp_path: Path) -> None:
+    """Of a graph with work the verbose file says more than the brief one."""
+    graph = kept_graph(impl, row_of_operators(impl))
+    sizes = {}
+    for name, verbose in (("verbose", True), ("brief", False)):
+        path = tmp_path / f"{name}.dot"
+        dumped(impl, graph, path, verbose=verbose)
+        sizes[name] = _words(path.read_text(encoding="utf-8")).total()
+    expect(sizes["verbose"] > sizes["brief"], "the verbose dump tells more than the brief one", f"words: {sizes}")
+
+
+@requirement("debug-dump.without-bindings")
+def test_without_the_bindings(impl: Adapter, tmp_path: Path) -> None:
+    """Where cuda.bindings cannot be imported the file is written all the same, or the error names the package."""
+    graph, path = kept_graph(impl, row_of_operators(impl)), tmp_path / "graph.dot"
+    with quiet(), without_bindings():
+        error = caught(lambda: impl.debug_dump(graph, str(path)))
+    promise = "a missing cuda.bindings is named, or the graph is dumped without it"
+    expect(path.is_file() if error is None else names_bindings(error), promise, in_words(error))

@@ -12,7 +12,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.support.captures import capture_between, kept_graph, open_capture, replay
-from suites.support.dumps import debugged, drawing_in, dump, quiet
+from suites.support.dumps import debugged, drawing_in, dump, enable, quiet
 from suites.support.handles import exec_handle
 from suites.support.outcomes import ACCIDENTS, caught, in_words
 from suites.support.programs import Affine, Counter
@@ -79,13 +79,43 @@ def test_debug_mode_keeps_the_template(impl: Adapter, times: int) -> None:
     """After debug mode was enabled, once or again, the template has a handle that outlives replays."""
     graph = impl.new_graph()
     for _ in range(times):
-        expect_no_raise("debug mode can be enabled before a capture", graph.enable_debug_mode)
+        expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
     capture_between(impl, graph, Affine(impl).body)
     promise = "debug mode keeps the template as keep_graph=True does"
     first = expect_no_raise(promise, lambda: impl.raw_graph(graph))
     replay(impl, graph, 2)
     later = expect_no_raise(promise, lambda: impl.raw_graph(graph))
     expect(first == later, promise, f"the handle {first} became {later}")
+
+
+@requirement("debug-dump.enable-keeps-template")
+@pytest.mark.parametrize("enabled", ["before-reset", "after-reset"])
+def test_debug_mode_of_a_later_capture(impl: Adapter, enabled: str) -> None:
+    """Enabled when a graph has had a capture already, debug mode keeps the template of the next one."""
+    program, graph = Affine(impl), impl.new_graph()
+    capture_between(impl, graph, program.body)
+    if enabled == "before-reset":
+        graph.enable_debug_mode()
+    graph.reset()
+    graph.enable_debug_mode()
+    capture_between(impl, graph, program.body)
+    expect_no_raise("debug mode keeps the template as keep_graph=True does", lambda: impl.raw_graph(graph))
+    program.check(impl, graph, "a graph in debug mode replays")
+
+
+@requirement("debug-dump.enable-during-capture")
+def test_enabled_during_a_capture(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
+    """Enabled between capture_begin and capture_end, debug mode spoils neither; notes whether it keeps the template."""
+    program, graph = Affine(impl), impl.new_graph()
+    with open_capture(impl, graph):
+        program.first_half()
+        error = caught(graph.enable_debug_mode)
+        promise = "debug mode during a capture is enabled or refused"
+        expect(not isinstance(error, ACCIDENTS), promise, in_words(error))
+        program.second_half()
+        expect_no_raise("enable_debug_mode leaves the capture as it is", graph.capture_end)
+    observe("template kept", caught(lambda: impl.raw_graph(graph)) is None)
+    program.check(impl, graph, "a graph whose debug mode was enabled in the capture replays")
 
 
 @requirement("debug-dump.enable-leaves-instantiation")
@@ -120,7 +150,7 @@ def test_enabled_on_a_finished_graph(impl: Adapter) -> None:
     """Enabled when the template is gone, debug mode breaks neither replays nor the next instantiate()."""
     program, graph = Affine(impl), impl.new_graph(keep_graph=False)
     capture_between(impl, graph, program.body)
-    expect_no_raise("debug mode can be enabled at any time", graph.enable_debug_mode)
+    expect_no_raise("debug mode can be enabled at any time", lambda: enable(graph))
     program.check(impl, graph, "debug mode enabled on a finished graph does not change its replays")
     error = caught(graph.instantiate)
     expect(not isinstance(error, ACCIDENTS), "instantiate() without a template works or is refused", in_words(error))

@@ -14,7 +14,7 @@ from conformance.markers import requirement
 from suites.declarations.programs import asked_since, judge_declaration, record
 from suites.support.captures import replay
 from suites.support.data import following
-from suites.support.dumps import drawing_in, dump, quiet
+from suites.support.dumps import drawing_in, dump, enable, quiet
 from suites.support.handles import launch, runtime_call
 from suites.support.programs import SIZE, Affine, row_of_operators
 from suites.support.template import Template
@@ -133,7 +133,7 @@ def test_debug_dump(impl: Adapter, tmp_path: Path, observe: Observe) -> None:
         graph, program = impl.new_graph(), Affine(impl)
         path = tmp_path / "probe.dot"
         with quiet():
-            graph.enable_debug_mode()
+            enable(graph)
             record(impl, graph, program.body)
         dump(impl, graph, path, "a graph in debug mode can be dumped")
         if impl.dialect == "cuda" and asked_since(impl, "2.14"):

@@ -9,6 +9,7 @@ from conformance.checks import expect_no_raise
 from conformance.markers import requirement
 from suites.error_modes.programs import every_mode, expect_allowed, expect_refused, probe
 from suites.support.modes import unsafe
+from suites.support.needs import needs
 from suites.support.recovery import expect_capture
 
 same_or_new = pytest.mark.parametrize("which", ["same-graph", "new-graph"])
@@ -35,6 +36,30 @@ def test_strict_does_not_stay(impl: Adapter, which: str, first: str) -> None:
     graph.reset()
     outcome = probe(impl, graph=graph if which == "same-graph" else None, mode="relaxed")
     expect_allowed(outcome, f"a 'relaxed' capture allows unsafe calls, also after one that was {first!r}")
+
+
+@requirement("error-modes.mode-is-per-capture")
+@same_or_new
+def test_thread_local_does_not_stay(impl: Adapter, which: str) -> None:
+    """After a thread_local capture one without a mode refuses other threads again."""
+    needs(impl, "threads")
+    graph = impl.new_graph()
+    expect_capture(impl, graph, "a 'thread_local' capture works", mode="thread_local")
+    graph.reset()
+    outcome = probe(impl, graph=graph if which == "same-graph" else None, elsewhere=True)
+    expect_refused(outcome, "a capture without a mode is 'global', also after one that was 'thread_local'")
+
+
+@requirement("error-modes.mode-is-per-capture")
+@same_or_new
+def test_global_does_not_stay(impl: Adapter, which: str) -> None:
+    """After a global capture a thread_local one lets other threads go on."""
+    needs(impl, "threads")
+    graph = impl.new_graph()
+    expect_capture(impl, graph, "a 'global' capture works", mode="global")
+    graph.reset()
+    outcome = probe(impl, graph=graph if which == "same-graph" else None, mode="thread_local", elsewhere=True)
+    expect_allowed(outcome, "a 'thread_local' capture allows unsafe calls of other threads, also after a 'global' one")
 
 
 @requirement("error-modes.mode-is-per-capture")

@@ -13,6 +13,7 @@ from conformance.markers import requirement
 from suites.error_modes.programs import capture_in_worker, every_mode, expect_allowed, expect_refused
 from suites.support.disturbances import Attempt, attempt
 from suites.support.modes import unsafe, unsafe_elsewhere
+from suites.support.needs import needs
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine
 from suites.support.streams import stream_kept
@@ -181,3 +182,17 @@ def test_context_mode(impl: Adapter, mode: str) -> None:
     else:
         promise = f"a context manager with {mode!r} refuses unsafe calls of the capturing thread"
         expect(is_refusal(refusal), promise, in_words(refusal))
+
+
+@requirement("error-modes.context-passes-mode")
+@every_mode
+def test_context_mode_for_other_threads(impl: Adapter, mode: str) -> None:
+    """The context manager's mode decides about another thread's call, too: thread_local is not global."""
+    needs(impl, "threads")
+    refusal, ending = in_context(impl, unsafe_elsewhere(impl), mode)
+    if mode == "global":
+        promise = "a context manager with 'global' refuses unsafe calls of other threads"
+        expect(is_refusal(refusal), promise, in_words(refusal))
+    else:
+        promise = f"a context manager with {mode!r} allows unsafe calls of other threads"
+        expect(refusal is None and ending is None, promise, f"{in_words(refusal)}; at the end: {in_words(ending)}")

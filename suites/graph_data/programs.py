@@ -8,8 +8,9 @@ from typing import Any
 
 from conformance.adapter import Adapter
 from suites.support.captures import capture_between, kept_graph
-from suites.support.data import data_of, following
+from suites.support.data import data_of
 from suites.support.programs import fork, row_of_operators
+from suites.support.template import Template
 
 #: The documented keys of a node.
 NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_name", "dependencies", "dependents")
@@ -29,6 +30,20 @@ def instantiated(impl: Adapter, body: Callable[[], Any]) -> Any:
     return graph
 
 
+def edited(impl: Adapter) -> tuple[Any, Template]:
+    """An instantiated graph of a row of operators with one memset behind it and two in a row, and its template.
+
+    Each node stands in a place of its own, and the other way round the graph has another shape.
+    """
+    graph, flag = kept_graph(impl, row_of_operators(impl)), impl.full(37, 0.0)
+    template = Template(impl, graph)
+    leaves = template.leaves()
+    template.add_memset(flag, 1.0, after=leaves)
+    template.add_memset(flag, 3.0, after=[template.add_memset(flag, 2.0, after=leaves)])
+    graph.instantiate()
+    return graph, template
+
+
 def empty(impl: Adapter) -> Any:
     """A graph with keep_graph=True that captured nothing."""
     graph = impl.new_graph(keep_graph=True)
@@ -44,9 +59,3 @@ def documented(data: dict[str, Any]) -> dict[str, Any]:
         "exec_graph_id": data["exec_graph_id"],
         "nodes": [{key: node[key] for key in NODE_KEYS} for node in data["nodes"]],
     }
-
-
-def shape_of(data: dict[str, Any]) -> list[tuple[int, int]]:
-    """A graph's shape up to the numbering of its nodes: how many come before and after each."""
-    after = following(data)
-    return sorted((sum(node in followers for followers in after.values()), len(after[node])) for node in after)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, fail
 from conformance.markers import requirement
-from suites.graph_data.programs import NODE_KEYS, documented, each_program, empty, instantiated
-from suites.support.data import data_of, following
-from suites.support.handles import runtime_call
-from suites.support.programs import fork, row_of_operators
-from suites.support.template import Template
+from suites.graph_data.programs import NODE_KEYS, documented, each_program, edited, empty, instantiated
+from suites.support.data import arrows_in, data_of, following
+from suites.support.handles import runtime_call, runtime_of
+from suites.support.programs import fork, row_of_operators, uneven_fork
+from suites.support.shape import arrows_of, counterparts
 
 
 def _is_int(value: Any) -> bool:
@@ -134,26 +134,53 @@ def test_kernel_names(impl: Adapter) -> None:
     expect(all(node["kernel_name"] != "" for node in nodes), "a kernel's name is not empty", "one is")
 
 
+@requirement("graph-data.kernel-name")
+def test_kernel_names_in_order(impl: Adapter) -> None:
+    """Each kernel of a chain has the name that it has alone, as far as operators are one kernel each."""
+    x = impl.full(37, 1.0)
+    operators: list[Callable[[], Any]] = [lambda: x.add_(1.0), lambda: x.mul_(2.0), x.neg_, x.relu_]
+
+    def chain() -> None:
+        for operator in operators:
+            operator()
+
+    alone = [_names_in_order(impl, operator) for operator in operators]
+    together = _names_in_order(impl, chain)
+    if any(len(names) != 1 for names in alone) or len(together) != len(operators):
+        return
+    expected = [names[0] for names in alone]
+    expect(together == expected, "a kernel's node has its own name", f"{together} where the kernels are {expected}")
+
+
+def _names_in_order(impl: Adapter, body: Callable[[], Any]) -> list[Any]:
+    """The kernel names of a chain's nodes, from its first node to its last."""
+    data = data_of(instantiated(impl, body))
+    after = following(data)
+    return [data["nodes"][node]["kernel_name"] for node in sorted(after, key=lambda node: -len(after[node]))]
+
+
 @requirement("graph-data.kernel-name", "graph-data.node-type-tells-types-apart")
 def test_types_of_nodes(impl: Adapter) -> None:
-    """Kernels, memsets, memcpys and empty nodes are told apart; only kernels have names."""
-    graph, flag, source = instantiated(impl, row_of_operators(impl)), impl.full(37, 0.0), impl.full(37, 1.0)
-    template = Template(impl, graph)
-    template.add_memset(flag, 1.0)
-    template.add_memset(flag, 2.0, after=template.leaves())
-    template.add_memcpy(flag, source, after=template.leaves())
-    runtime_call(impl, "cudaGraphAddEmptyNode", template.handle, None, 0)
+    """Kernels, memsets, memcpys and empty nodes are told apart, each in its place; kernels have names, others none."""
+    graph, template = edited(impl)
+    flag, source = impl.full(37, 0.0), impl.full(37, 1.0)
+    leaf = template.leaves()[0]
+    copy = template.add_memcpy(flag, source, after=[leaf])
+    runtime_call(impl, "cudaGraphAddEmptyNode", template.handle, [copy], 1)
     graph.instantiate()
-    kinds = [runtime_call(impl, "cudaGraphNodeGetType", node)[0] for node in template.nodes()]
-    nodes = data_of(graph)["nodes"]
-    words: dict[str, int] = {}
-    for node in nodes:
-        words[node["node_type"]] = words.get(node["node_type"], 0) + 1
-    expected = sorted(kinds.count(kind) for kind in set(kinds))
-    promise = f"there are as many words for types as types, for {expected} nodes"
-    expect(sorted(words.values()) == expected, promise, f"{words}")
-    with_names = {node["node_type"] for node in nodes if node["kernel_name"] is not None}
-    expect(len(with_names) == 1, "kernels have names, and nothing else has", f"nodes of the types {with_names} have")
+    data = data_of(graph)
+    places = counterparts(arrows_of(template), arrows_in(data))
+    if places is None:
+        fail("graph data have the nodes and edges of the template", f"dependents {arrows_in(data)}")
+    kinds = {int(node): int(runtime_call(impl, "cudaGraphNodeGetType", node)[0]) for node in template.nodes()}
+    pairs = {(kind, data["nodes"][places[node]]["node_type"]) for node, kind in kinds.items()}
+    promise = "each node has the word for its type, and there are as many words as types"
+    expect(len(pairs) == len({kind for kind, _ in pairs}) == len({word for _, word in pairs}), promise, f"{pairs}")
+    kernel = int(runtime_of(impl).cudaGraphNodeType.cudaGraphNodeTypeKernel)
+    for node, kind in kinds.items():
+        described = data["nodes"][places[node]]
+        promise = "kernels have names, and nothing else has"
+        expect((described["kernel_name"] is not None) == (kind == kernel), promise, f"{described}")
 
 
 @requirement("graph-data.chain")
@@ -179,6 +206,20 @@ def test_fork_and_join(impl: Adapter) -> None:
             "both branches depend on what came before the fork, and what comes after the join on both",
             f"nodes {left} and {right} have no common ancestor or no common successor",
         )
+
+
+@requirement("graph-data.fork-and-join")
+def test_direction(impl: Adapter) -> None:
+    """Of a little work before a fork and much after the join, most comes after: the edges lead forward."""
+    after = following(data_of(instantiated(impl, uneven_fork(impl))))
+    loose = {node for node in after for b in after if b != node and b not in after[node] and node not in after[b]}
+    before_all = [node for node in after if loose <= after[node]]
+    after_all = [node for node in after if all(node in after[branch] for branch in loose)]
+    expect(
+        bool(loose) and len(before_all) <= len(after_all),
+        "dependents come after a node: one operator before a fork, and six after the join",
+        f"{len(before_all)} nodes before all branches, {len(after_all)} after them",
+    )
 
 
 @requirement("graph-data.empty")

@@ -8,36 +8,35 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, expect_no_raise
 from conformance.markers import requirement
-from suites.graph_data.programs import documented, instantiated, shape_of
+from suites.graph_data.programs import documented, edited, instantiated
 from suites.support.captures import capture_between, replay
-from suites.support.data import data_of
-from suites.support.programs import fork, row_of_operators
+from suites.support.data import arrows_in, data_of
+from suites.support.dumps import debugged
+from suites.support.programs import fork, row_of_operators, uneven_fork
+from suites.support.shape import arrows_of, counterparts
 from suites.support.template import Template
 
 
 def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:
-    """Reject unless the data have the template's nodes, each with as many before and after it."""
+    """Reject unless the data have the template's nodes, and each stands where one of the template's stands."""
     template, data = Template(impl, graph), data_of(graph)
-    pairs = template.ordered_pairs()
-    numbers = [int(node) for node in template.nodes()]
-    expected = sorted(
-        (sum(later == node for _, later in pairs), sum(earlier == node for earlier, _ in pairs)) for node in numbers
-    )
-    shape = shape_of(data)
-    expect(shape == expected, promise, f"nodes before and after each node: {shape} where the template has {expected}")
-    edges = sum(len(node["dependencies"]) for node in data["nodes"])
-    expect(edges == len(template.edges()), promise, f"{edges} edges where the template has {len(template.edges())}")
+    expected, edges = arrows_of(template), arrows_in(data)
+    expect(len(edges) == len(expected), promise, f"{len(edges)} nodes where the template has {len(expected)}")
+    expect(counterparts(edges, expected) is not None, promise, f"dependents {edges} where the template has {expected}")
 
 
 @requirement("graph-data.matches-template", "graph-data.index-is-position")
 def test_as_the_template(impl: Adapter) -> None:
     """The runtime finds the same nodes and edges behind the template's handle."""
-    programs = [row_of_operators] if impl.capabilities.get("fork_join") is False else [row_of_operators, fork]
+    promise = "graph data have the nodes and edges of the template"
+    programs: list[Callable[[Adapter], Callable[[], None]]] = [row_of_operators]
+    if impl.capabilities.get("fork_join") is not False:
+        programs += [fork, uneven_fork]
     for program in programs:
-        graph = instantiated(impl, program(impl))
-        _expect_template(impl, graph, "graph data have the nodes and edges of the template")
+        _expect_template(impl, instantiated(impl, program(impl)), promise)
+    _expect_template(impl, edited(impl)[0], promise)
 
 
 @requirement("graph-data.after-edit", "graph-data.index-is-position")
@@ -79,7 +78,7 @@ def test_fresh_ids(impl: Adapter) -> None:
     """Each instantiation has an id of its own, which the nodes follow."""
     graph = instantiated(impl, row_of_operators(impl))
     earlier: list[int] = []
-    shapes: list[list[tuple[int, int]]] = []
+    shapes: list[dict[int, list[int]]] = []
     for _ in range(4):
         data = data_of(graph)
         newest = data["exec_graph_id"]
@@ -87,9 +86,32 @@ def test_fresh_ids(impl: Adapter) -> None:
         agreement = {node["graph_id"] for node in data["nodes"]} == {newest}
         expect(agreement, "the nodes name the newest executable", "they name another")
         earlier.append(newest)
-        shapes.append(shape_of(data))
+        shapes.append(arrows_in(data))
         graph.instantiate()
-    expect(all(shape == shapes[0] for shape in shapes), "a new executable has the same nodes", f"{shapes}")
+    alike = all(counterparts(shape, shapes[0]) is not None for shape in shapes)
+    expect(alike, "a new executable has the same nodes", f"{shapes}")
+
+
+@requirement("graph-data.tools-ids-of-executable")
+def test_tools_ids_of_executables(impl: Adapter) -> None:
+    """Each executable's nodes have tools ids that no other executable's nodes have."""
+    graph = instantiated(impl, row_of_operators(impl))
+    earlier: set[int] = set()
+    for _ in range(3):
+        ids = {node["tools_id"] for node in data_of(graph)["nodes"]}
+        promise = "tools_ids are the executable's, as profilers report them: another executable's nodes have others"
+        expect(not ids & earlier, promise, f"{sorted(ids & earlier)} again after instantiate()")
+        earlier |= ids
+        graph.instantiate()
+
+
+@requirement("graph-data.in-debug-mode")
+def test_debug_mode(impl: Adapter) -> None:
+    """A graph in debug mode has data once it is instantiated, as one with keep_graph=True."""
+    graph = debugged(impl, row_of_operators(impl))
+    graph.instantiate()
+    data = expect_no_raise("debug mode keeps the template as keep_graph=True does", graph.get_graph_data)
+    expect(bool(data["nodes"]), "graph data describe the captured work", "there are no nodes")
 
 
 @requirement("graph-data.ids-differ-between-graphs")

@@ -10,9 +10,11 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
+from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import capture_between, captured, open_capture, replay
 from suites.support.data import data_of
 from suites.support.handles import exec_handle
+from suites.support.outcomes import caught, in_words
 from suites.support.programs import Counter, row_of_operators
 
 REFUSED = "graph data need a kept and instantiated graph"
@@ -89,3 +91,13 @@ def test_between_replays(impl: Adapter) -> None:
         counter.expect_runs(turn, "get_graph_data changes nothing about what replays do")
     now = exec_handle(impl, graph)
     expect(now == executable, "get_graph_data leaves the executable alone", f"the handle {executable} became {now}")
+
+
+@requirement("graph-data.without-bindings")
+def test_without_the_bindings(impl: Adapter) -> None:
+    """Where cuda.bindings cannot be imported the data are there all the same, or the error names the package."""
+    graph, _ = captured(impl, row_of_operators(impl), keep_graph=True)
+    graph.instantiate()
+    with without_bindings():
+        error = caught(graph.get_graph_data)
+    expect(error is None or names_bindings(error), "a missing cuda.bindings is named", in_words(error))

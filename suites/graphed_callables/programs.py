@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -41,6 +42,30 @@ class Scale(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.calls += 1
         return self.weight * x + self.bias
+
+
+class Watched(torch.autograd.Function):
+    """Twice its argument; `passes` notes each forward and each backward pass that Python runs."""
+
+    passes: ClassVar[list[str]] = []
+
+    @staticmethod
+    def forward(_ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        Watched.passes.append("forward")
+        return x * 2.0
+
+    @staticmethod
+    def backward(_ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        Watched.passes.append("backward")
+        return gradient * 2.0
+
+
+class WatchedScale(Scale):
+    """Twice what `Scale` gives, in watched passes."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = Watched.apply(super().forward(x))  # type: ignore[no-untyped-call]
+        return result
 
 
 def network(*shape: int) -> nn.Sequential:

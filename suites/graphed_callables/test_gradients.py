@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,18 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises, fail
 from conformance.markers import requirement
-from suites.graphed_callables.programs import SIZE, Scale, expect_close, gradient_of, leaf, network, twins, wave
+from suites.graphed_callables.programs import (
+    SIZE,
+    Scale,
+    Watched,
+    WatchedScale,
+    expect_close,
+    gradient_of,
+    leaf,
+    network,
+    twins,
+    wave,
+)
 from suites.support.outcomes import caught
 from suites.support.programs import ramp
 
@@ -114,22 +126,51 @@ def test_frozen_parameter(impl: Adapter) -> None:
         expect(source.weight.grad is None, "a frozen parameter gets no gradient", f"{source.weight.grad}")
 
 
+@pytest.mark.parametrize("kind", ["function", "module", "several-outputs"])
 @requirement("graphed-callables.single-autograd-node")
-def test_one_node(impl: Adapter) -> None:
-    """Between a graphed chain's output and its leaves there is one node."""
+def test_one_node(impl: Adapter, kind: str) -> None:
+    """Between the outputs of a call and its leaves there is one node, the same for all of them."""
 
     def chain(x: torch.Tensor) -> torch.Tensor:
         for _ in range(5):
             x = (x * 2.0).relu() + 1.0
         return x
 
-    graphed = impl.make_graphed_callables(chain, (leaf(impl, ramp(SIZE)),))
-    y = graphed(leaf(impl, ramp(SIZE, 3)))
-    if y.grad_fn is None:
+    sources: dict[str, Callable[[], Any]] = {
+        "function": lambda: chain,
+        "module": lambda: network(SIZE, 7, 3).to(impl.device),
+        "several-outputs": lambda: lambda x: (chain(x), x * 3.0, chain(x) * x),
+    }
+    graphed = impl.make_graphed_callables(sources[kind](), (leaf(impl, ramp(SIZE)),))
+    result = graphed(leaf(impl, ramp(SIZE, 3)))
+    outputs = result if isinstance(result, tuple) else (result,)
+    nodes = [output.grad_fn for output in outputs]
+    if any(node is None for node in nodes):
         fail("a graphed callable's output is part of the autograd graph", "it has no grad_fn")
-    behind = [node for node, _ in y.grad_fn.next_functions if node is not None]
+    expect(
+        len({id(node) for node in nodes}) == 1, "a graphed callable is one autograd node", f"its outputs have {nodes}"
+    )
+    behind = [node for node, _ in nodes[0].next_functions if node is not None]
     deeper = [node.name() for node in behind if node.next_functions]
     expect(not deeper, "a graphed callable is one autograd node", f"further nodes behind it: {deeper}")
+
+
+@pytest.mark.parametrize("kind", ["function", "module"])
+@requirement("graphed-callables.backward-replays", "graphed-callables.replays-only")
+def test_passes_run_no_more(impl: Adapter, kind: str) -> None:
+    """Once graphed, neither the source's forward nor its backward code runs, and the gradients are right."""
+    module = WatchedScale().to(impl.device)
+    source: Any = module if kind == "module" else Watched.apply
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    factor = ramp(SIZE, 1) * 2.0 if kind == "module" else torch.full((SIZE,), 2.0)
+    Watched.passes.clear()
+    for start in STARTS:
+        x, incoming = leaf(impl, ramp(SIZE, start)), ramp(SIZE, 2 - start)
+        graphed(x).backward(impl.tensor(incoming))
+        promise = "backward gives an argument the gradient of the source callable"
+        expect_equal(impl, gradient_of(x, promise), factor * incoming, promise)
+    promise = "calls and their backward passes replay captured work"
+    expect(not Watched.passes, promise, f"Python ran {Watched.passes} in {len(STARTS)} calls")
 
 
 @requirement("graphed-callables.partial-network")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
-from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf
+from suites.graphed_callables.programs import SIZE, Scale, Watched, gradient_of, leaf
 from suites.support.programs import ramp
 
 
@@ -37,28 +37,12 @@ def test_warm_ups(impl: Adapter, observe: Any) -> None:
     observe("graphed", len(graphed))
 
 
-class _Watched(torch.autograd.Function):
-    """Twice its argument; `passes` notes each forward and each backward pass."""
-
-    passes: ClassVar[list[str]] = []
-
-    @staticmethod
-    def forward(_ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        _Watched.passes.append("forward")
-        return x * 2.0
-
-    @staticmethod
-    def backward(_ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
-        _Watched.passes.append("backward")
-        return gradient * 2.0
-
-
 @requirement("graphed-callables.warm-ups-before-capture")
 def test_warm_ups_go_backward(impl: Adapter, observe: Any) -> None:
     """Notes the forward and backward passes, the captured ones last."""
-    _Watched.passes.clear()
-    impl.make_graphed_callables(_Watched.apply, (leaf(impl, ramp(SIZE)),))
-    observe("passes", _Watched.passes.copy())
+    Watched.passes.clear()
+    impl.make_graphed_callables(Watched.apply, (leaf(impl, ramp(SIZE)),))
+    observe("passes", Watched.passes.copy())
 
 
 @pytest.mark.parametrize("before", ["none", "accumulated"])

@@ -143,13 +143,61 @@ def test_hooks_after(impl: Adapter, register: str) -> None:
         expect(len(calls) == step + 1, "hooks registered afterwards are called", f"{len(calls)} of {step + 1} times")
 
 
-@requirement("graphed-callables.trainable-buffers-refused")
-def test_trainable_buffer(impl: Adapter) -> None:
-    """A buffer that requires grad is refused."""
+def _with_trainable_buffer(impl: Adapter) -> Scale:
     source = Scale()
     source.register_buffer("offset", torch.ones(SIZE))
     source.to(impl.device).get_buffer("offset").requires_grad_()
-    expect_raises(
-        "a module with a trainable buffer is refused",
-        lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),)),
-    )
+    return source
+
+
+@pytest.mark.parametrize("place", ["module", "submodule", "second-of-a-tuple"])
+@requirement("graphed-callables.trainable-buffers-refused")
+def test_trainable_buffer(impl: Adapter, place: str) -> None:
+    """A buffer that requires grad is refused, wherever it is."""
+    source: Any = _with_trainable_buffer(impl)
+    samples: Any = (leaf(impl, ramp(SIZE)),)
+    if place == "submodule":
+        source = torch.nn.Sequential(Scale(), source).to(impl.device)
+    elif place == "second-of-a-tuple":
+        source, samples = (Scale().to(impl.device), source), (samples, (leaf(impl, ramp(SIZE)),))
+    expect_raises("a module with a trainable buffer is refused", lambda: impl.make_graphed_callables(source, samples))
+
+
+@HOOKS
+@requirement("graphed-callables.hooks-refused")
+def test_hooks_of_a_later_callable(impl: Adapter, register: str) -> None:
+    """A module with hooks is refused as the second of a tuple, too."""
+    sources = (Scale().to(impl.device), Scale().to(impl.device))
+    getattr(sources[1], register)(lambda *_: None)
+    samples = tuple((leaf(impl, ramp(SIZE)),) for _ in sources)
+    expect_raises("a module with hooks is refused", lambda: impl.make_graphed_callables(sources, samples))
+
+
+@pytest.mark.parametrize("reason", ["hook", "buffer", "sample", "autocast"])
+@requirement("graphed-callables.refused-before-running")
+def test_refused_before_anything_runs(impl: Adapter, reason: str) -> None:
+    """A refusal comes before any callable of the tuple has run, so that statistics and random numbers are untouched."""
+    runs: list[str] = []
+
+    class Noted(Scale):
+        """Notes its runs where copies of it do."""
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            runs.append("a run")
+            return super().forward(x)
+
+    first, second = Noted().to(impl.device), Noted().to(impl.device)
+    samples: list[Any] = [leaf(impl, ramp(SIZE)), leaf(impl, ramp(SIZE))]
+    if reason == "hook":
+        second.register_forward_hook(lambda *_: None)
+    elif reason == "buffer":
+        second.register_buffer("offset", impl.full(SIZE, 1.0).requires_grad_())
+    elif reason == "sample":
+        samples[1] = 2.0
+    cached = torch.autocast(impl.device.type, dtype=torch.bfloat16, enabled=reason == "autocast", cache_enabled=True)
+    with cached:
+        expect_raises(
+            f"callables with a wrong {reason} are refused",
+            lambda: impl.make_graphed_callables((first, second), tuple((sample,) for sample in samples)),
+        )
+    expect(not runs, "what is refused is refused before any callable has run", f"there were {len(runs)} runs")

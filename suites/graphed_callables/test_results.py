@@ -93,6 +93,32 @@ def test_tuple_for_a_tuple(impl: Adapter, count: int) -> None:
             expect_equal(impl, result, ramp(SIZE, start) * (factor + 1), "each output is in its place")
 
 
+@pytest.mark.parametrize("kind", ["list", "dict"])
+@requirement("graphed-callables.other-outputs")
+def test_list_or_dictionary(impl: Adapter, kind: str) -> None:
+    """A list or a dictionary of outputs is refused, or comes back with each value in its place and its gradient."""
+
+    def source(x: torch.Tensor) -> Any:
+        values = [x * x, x * 3.0, x + 1.0]
+        return values if kind == "list" else dict(zip(("square", "multiple", "sum"), values, strict=True))
+
+    graphed: list[Any] = []
+    caught(lambda: graphed.append(impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))))
+    expect(not impl.is_current_stream_capturing(), "a refused callable leaves no capture open", "one is open")
+    for one in graphed:
+        for start in STARTS:
+            x, now = leaf(impl, ramp(SIZE, start)), ramp(SIZE, start)
+            results: Any = one(x)
+            promise = f"a source that returns a {kind} is refused, or graphed to one that does"
+            expect(type(results).__name__ == kind and len(results) == 3, promise, repr(type(results)))
+            keys = range(3) if kind == "list" else ("square", "multiple", "sum")
+            expect(kind == "list" or set(results) == set(keys), promise, f"keys {list(results)}")
+            for key, expected in zip(keys, (now * now, now * 3.0, now + 1.0), strict=True):
+                expect_equal(impl, results[key], expected, "each output is in its place")
+            (gradient,) = torch.autograd.grad(sum(results[key].sum() for key in keys), x)
+            expect_equal(impl, gradient, now * 2.0 + 4.0, "the gradients of all outputs are counted")
+
+
 @requirement("graphed-callables.outputs-without-gradient")
 def test_output_that_requires_no_grad(impl: Adapter) -> None:
     """A mask next to a differentiable output: both are right, and so is the gradient."""

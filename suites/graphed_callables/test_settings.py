@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_raises
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, gradient_of, leaf
 from suites.support.captures import captured, replay
 from suites.support.programs import ramp
+from suites.support.streams import stream_kept
 
 
 def _runs(impl: Adapter, **settings: Any) -> int:
@@ -104,6 +105,29 @@ def test_capture_error_mode(impl: Adapter, mode: str) -> None:
         expect_equal(impl, y, ramp(SIZE, start).square(), "a callable graphed in this mode computes its results")
         (gradient,) = torch.autograd.grad(y.sum(), x)
         expect_equal(impl, gradient, ramp(SIZE, start) * 2.0, "a callable graphed in this mode computes its gradients")
+
+
+@pytest.mark.parametrize("mode", ["relaxed", "global"])
+@requirement("graphed-callables.mode-passed-on")
+def test_mode_of_the_captures(impl: Adapter, mode: str) -> None:
+    """A callable that makes an unsafe call in its capture is graphed in the mode relaxed, and refused in global."""
+
+    def source(x: torch.Tensor) -> torch.Tensor:
+        if impl.is_current_stream_capturing():
+            impl.unsafe_call()
+        return x * x
+
+    def make() -> Any:
+        return impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),), capture_error_mode=mode)
+
+    if mode == "global":
+        with stream_kept(impl):
+            expect_raises("in the mode global an unsafe call of the callable is an error", make)
+        return
+    graphed = expect_no_raise("in the mode relaxed an unsafe call of the callable is no error", make)
+    for start in (3, -8, 21):
+        y = graphed(leaf(impl, ramp(SIZE, start)))
+        expect_equal(impl, y, ramp(SIZE, start).square(), "a callable graphed in this mode computes its results")
 
 
 @requirement("graphed-callables.autocast-cache-refused")

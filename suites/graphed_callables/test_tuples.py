@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal
+from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, gradient_of, leaf
+from suites.support.memory import pools_in_use
 from suites.support.programs import ramp
 
 
@@ -37,6 +39,33 @@ def test_one_callable(impl: Adapter) -> None:
     graphed = impl.make_graphed_callables(_times(4.0), (leaf(impl, ramp(SIZE)),))
     expect(callable(graphed), "for one callable one comes back", repr(graphed))
     expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 5))), ramp(SIZE, 5) * 4.0, "the callable computes its results")
+
+
+class _Shopping(list[float]):
+    """A list that can be called: multiplies by the sum of its items."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return x * sum(self)
+
+
+@requirement("graphed-callables.tuple-type-counts")
+def test_callable_with_items(impl: Adapter) -> None:
+    """An object that is a list and can be called, and a module that has items, are one callable each."""
+    sources = (_Shopping([1.0, 3.0]), torch.nn.Sequential(_Multiple(), _Multiple()).to(impl.device))
+    for source in sources:
+        promise = "only a tuple means several callables, so this is one"
+        graphed = expect_no_raise(
+            promise, functools.partial(impl.make_graphed_callables, source, (leaf(impl, ramp(SIZE)),))
+        )
+        expect(callable(graphed), promise, f"{type(graphed).__name__} comes back for a {type(source).__name__}")
+        expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 5))), ramp(SIZE, 5) * 4.0, promise)
+
+
+class _Multiple(torch.nn.Module):
+    """Twice its argument."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2.0
 
 
 @requirement("graphed-callables.tuple-chain")
@@ -83,6 +112,29 @@ def test_earlier_outputs_survive(impl: Adapter) -> None:
             expect_equal(impl, output, ramp(SIZE, start) * factor, "a later callable leaves earlier outputs alone")
         (gradient,) = torch.autograd.grad([output.sum() for output in outputs[1:]], x)
         expect_equal(impl, gradient, 38.0, "gradients of all outputs flow through the chain")
+
+
+@requirement("graphed-callables.tuple-in-one-pool")
+def test_pools_of_all_captures(impl: Adapter) -> None:
+    """Forward and backward passes with temporaries of their own take memory of one pool, and are right."""
+
+    def polynomial(x: torch.Tensor) -> torch.Tensor:
+        return ((x * x + 1.0) * x).relu() * x
+
+    sources = (polynomial, lambda x: x * 3.0, polynomial)
+    samples = tuple((leaf(impl, ramp(300_005) * 0.0),) for _ in sources)
+    before = pools_in_use(impl)
+    graphed = impl.make_graphed_callables(sources, samples)
+    after = pools_in_use(impl)
+    for value in (1.0, 2.0, 3.0):
+        x = impl.full(300_005, value).requires_grad_()
+        (gradient,) = torch.autograd.grad(graphed[0](x).sum(), x)
+        promise = "callables graphed together compute their results"
+        expect_equal(impl, gradient, 4.0 * value**3 + 2.0 * value, promise)
+    if before is None or after is None:
+        return
+    promise = "captures of callables that are graphed together share a memory pool"
+    expect(len(after - before) <= 1, promise, f"they take memory of the pools {sorted(after - before)}")
 
 
 @requirement("graphed-callables.tuple-shares-pool")

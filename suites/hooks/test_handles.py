@@ -140,6 +140,19 @@ def test_registered_twice(impl: Adapter, moment: str) -> None:
     expect(len(calls) == 1 or not lasting, promise, f"{len(calls)} calls after one remove()")
 
 
+@requirement("hooks.same-hook-twice")
+@EACH_MOMENT
+def test_registered_around_another(impl: Adapter, moment: str) -> None:
+    """Of a function that is registered before and after another one, the later handle takes the later one back."""
+    rounds = Rounds(impl, moment)
+    ran: list[str] = []
+    same, other = noting(ran, "same"), noting(ran, "other")
+    handles = [rounds.register(hook) for hook in (same, other, same)]
+    handles[2].remove()
+    rounds.next()
+    expect(ran == ["same", "other"], "each handle takes back its own registration", f"{ran} ran")
+
+
 class _Recorder:
     def __init__(self) -> None:
         self.arguments: list[Any] = []

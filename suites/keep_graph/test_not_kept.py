@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Adapter
 from conformance.checks import expect_equal, expect_no_raise
 from conformance.markers import requirement
-from suites.support.captures import captured, replay
+from suites.support.captures import BOTH_WAYS, capture_by, captured, replay
 from suites.support.handles import expect_no_handle
 from suites.support.outcomes import caught
 from suites.support.programs import Counter
@@ -33,6 +33,18 @@ def test_replays_without_instantiate(impl: Adapter) -> None:
         expect_equal(
             impl, out, 3 * value, "after capture_end replay may be called; it works on the inputs of the moment"
         )
+
+
+@requirement("keep-graph.false-made-by-capture-end")
+@BOTH_WAYS
+def test_each_replay_is_like_the_first(impl: Adapter, way: str) -> None:
+    """Nobody has to instantiate: the replays straight after the capture each run the work once."""
+    counter, graph = Counter(impl), impl.new_graph(keep_graph=False)
+    capture_by(impl, way, graph, counter.body)
+    counter.expect_runs(0, "capture_end makes the executable and runs nothing")
+    for runs in (1, 2, 3):
+        replay(impl, graph)
+        counter.expect_runs(runs, "capture_end made the executable, which each replay runs once")
 
 
 @requirement("keep-graph.false-template-destroyed")

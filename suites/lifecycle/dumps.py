@@ -11,7 +11,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from suites.lifecycle.scenarios import Name, Scenarios, added
 from suites.support.captures import capture_between, replay
-from suites.support.dumps import dump, dumped, quiet
+from suites.support.dumps import dump, dumped, enable, quiet
 from suites.support.template import Template
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def debug_mode(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int, *, 
     """Capture in debug mode, dump, and replay twice, once before the dump and once after it."""
     with tempfile.TemporaryDirectory() as folder:
         with quiet():
-            graph.enable_debug_mode()
+            enable(graph)
             capture_between(impl, graph, lambda: tensor.add_(number))
         if handles and impl.dialect == "cuda":
             promise = "debug mode keeps the template as keep_graph=True does"
@@ -68,7 +68,7 @@ def unwritable_path(impl: Adapter, graph: Any, tensor: torch.Tensor, number: int
     """Capture in debug mode, dump to a place that is not there, and replay."""
     with tempfile.TemporaryDirectory() as folder:
         with quiet():
-            graph.enable_debug_mode()
+            enable(graph)
             capture_between(impl, graph, lambda: tensor.add_(number))
         missing = Path(folder) / "missing" / "graph.dot"
         expect_raises("a path that cannot be written is reported", lambda: _quiet_dump(impl, graph, missing))

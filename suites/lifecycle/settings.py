@@ -10,7 +10,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, is_refusal
 from suites.lifecycle.scenarios import Scenarios, added
 from suites.support.captures import capture_between, replay
-from suites.support.dumps import dump, quiet
+from suites.support.dumps import dump, enable, quiet
 from suites.support.handles import exec_handle, expect_no_handle
 from suites.support.outcomes import caught, in_words
 from suites.support.streams import side_stream, stream_kept
@@ -152,7 +152,7 @@ def debug_mode_beside_keep_graph(
     graph = impl.new_graph(keep)
     with tempfile.TemporaryDirectory() as folder:
         with quiet():
-            graph.enable_debug_mode()
+            enable(graph)
             capture_between(impl, graph, lambda: tensor.add_(number))
         if keep and handles:
             expect_no_raise("with keep_graph=True the template's handle can be read", lambda: impl.raw_graph(graph))

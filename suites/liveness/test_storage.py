@@ -109,7 +109,15 @@ def _set(impl: Adapter, tensor: torch.Tensor) -> None:
     tensor.set_(impl.full(SIZE, 50.0).untyped_storage())
 
 
-REPLACEMENTS: dict[str, Callable[[Adapter, torch.Tensor], None]] = {"data": _data, "set": _set}
+def _emptied(_impl: Adapter, tensor: torch.Tensor) -> None:
+    tensor.set_()  # type: ignore[call-overload]  # which torch's stubs do not know
+
+
+REPLACEMENTS: dict[str, Callable[[Adapter, torch.Tensor], None]] = {
+    "data": _data,
+    "set": _set,
+    "set-to-nothing": _emptied,
+}
 
 
 @requirement("liveness.replaced-storage")

@@ -14,7 +14,7 @@ from suites.pools.programs import capture_chain
 from suites.support.captures import replay
 from suites.support.outcomes import ACCIDENTS, caught, in_words
 from suites.support.programs import POISON, SIZE
-from suites.support.tokens import equal
+from suites.support.tokens import equal, repeated
 
 
 def _expect_replays(impl: Adapter, graph: Any, source: Any, out: Any, steps: int, promise: str) -> None:
@@ -62,6 +62,24 @@ def test_list_has_the_graphs_pool(impl: Adapter) -> None:
     _expect_replays(impl, graph, source, out, 3, "the graph keeps its pool")
 
 
+@pytest.mark.parametrize("origin", ["own", "graph"])
+@requirement("pools.list-own-only")
+def test_list_has_no_other_pools(impl: Adapter, origin: str) -> None:
+    """pools() repeats no token, and lists neither another graph's private pool nor a handle that nobody used."""
+    source = impl.full(SIZE, 1.0)
+    earlier, _earlier_out = capture_chain(impl, source, 2)
+    holder, _holder_out = capture_chain(impl, source, 5)
+    graph, _out = capture_chain(impl, source, 3, pool=None if origin == "own" else holder.pool())
+    later, _later_out = capture_chain(impl, source, 4)
+    strangers = [earlier.pool(), later.pool(), impl.graph_pool_handle()]
+    if origin == "own":
+        strangers.append(holder.pool())
+    tokens = graph.pools()
+    expect(not repeated(tokens), "pools() lists each pool once", f"{tokens!r}")
+    foreign = [token for token in tokens if any(equal(token, other) for other in strangers)]
+    expect(not foreign, "pools() lists the pools that the graph keeps", f"{foreign!r} are pools of others alone")
+
+
 @pytest.mark.parametrize("state", ["new", "reset"])
 @requirement("pools.list-without-capture")
 def test_no_pools_without_a_capture(impl: Adapter, state: str) -> None:
@@ -103,6 +121,23 @@ def test_pool_object(impl: Adapter, how: str) -> None:
             out.fill_(POISON)
             replay(impl, graph)
             expect_equal(impl, out, value + steps, "graphs in a MemPool replay their work in order")
+
+
+@requirement("pools.mempool-names-pool")
+def test_token_of_a_pool_object(impl: Adapter) -> None:
+    """Where a graph names the pool whose token it was given, those that are given one MemPool name that pool."""
+    source = impl.full(SIZE, 1.0)
+    handle = impl.graph_pool_handle()
+    sharer, _sharer_out = capture_chain(impl, source, 2, pool=handle)
+    if equal(sharer.pool(), handle) is not True:
+        return  # a pool is no more than a hint
+    pool = impl.new_mem_pool()
+    (first, _first_out), (second, _second_out) = (capture_chain(impl, source, steps, pool=pool) for steps in (2, 3))
+    promise = "a graph that is captured into a MemPool names that pool"
+    expect(equal(first.pool(), second.pool()) is not False, promise, f"{first.pool()!r} and {second.pool()!r}")
+    named = getattr(pool, "id", None)
+    if named is not None:
+        expect(equal(first.pool(), named) is not False, promise, f"{first.pool()!r}, and its id is {named!r}")
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.errors import Unsupported
 from conformance.markers import requirement
 from suites.pools.programs import capture_chain
 from suites.support.captures import capture_into, replay
+from suites.support.memory import pool_of
 from suites.support.outcomes import ACCIDENTS, caught, in_words
 from suites.support.programs import POISON, SIZE, chain
 from suites.support.tokens import equal, repeated
@@ -49,6 +53,24 @@ def test_pool_keeps_naming_the_same_pool(impl: Adapter) -> None:
     expect(equal(graph.pool(), token) is not False, promise, seen)
     del out
     _expect_usable(impl, graph.pool(), promise)
+
+
+@requirement("pools.token-names-memory")
+@pytest.mark.parametrize("origin", ["graph", "handle"])
+def test_memory_is_in_the_pool_that_the_token_names(impl: Adapter, origin: str) -> None:
+    """A graph that was given a token takes its memory where the token says, or names another pool."""
+    source = impl.full(SIZE, 1.0)
+    owner, owner_out = capture_chain(impl, source, 2)
+    if equal(pool_of(impl, owner_out), owner.pool()) is not True:
+        raise Unsupported("the allocator's snapshot does not name pools by their tokens")
+    pool = owner.pool() if origin == "graph" else impl.graph_pool_handle()
+    sharer, out = capture_chain(impl, source, 3, pool=pool)
+    place, token = pool_of(impl, out), sharer.pool()
+    expect(
+        equal(place, token) is True,
+        "pool() names the pool that the graph's memory is in",
+        f"pool() gives {token!r}, and the memory is in {place!r}",
+    )
 
 
 @requirement("pools.private-tokens-differ")

@@ -8,6 +8,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.support.captures import capture_into, captured, replay
+from suites.support.counting import counted
 from suites.support.handles import template_handle
 from suites.support.outcomes import refusal
 from suites.support.programs import Counter
@@ -66,3 +67,33 @@ def test_live_graphs_have_handles_of_their_own(impl: Adapter) -> None:
     executables = [impl.raw_exec(graph) for graph in graphs]
     expect(len(set(templates)) == 3, "each graph has a template of its own", f"handles {templates}")
     expect(len(set(executables)) == 3, "each graph has an executable of its own", f"handles {executables}")
+
+
+@requirement("raw-handles.exec-is-not-template")
+def test_handle_of_another_kind(impl: Adapter) -> None:
+    """Executables made in another order than their templates do not have the templates' handles."""
+    graphs = [captured(impl, Counter(impl).body, keep_graph=True)[0] for _ in range(3)]
+    # Handles that count from one for each kind may be alike now and then, but not for each graph.
+    for graph in reversed(graphs):
+        graph.instantiate()
+    pairs = [(template_handle(impl, graph), impl.raw_exec(graph)) for graph in graphs]
+    alike = all(template == executable for template, executable in pairs)
+    expect(not alike, "the executable has a handle of its own", f"handles of templates and executables: {pairs}")
+
+
+@requirement("raw-handles.counted")
+@KEEP
+def test_handles_of_what_was_made(impl: Adapter, *, keep_graph: bool) -> None:
+    """The runtime has made what the handles name, and has not destroyed it."""
+    with counted(impl) as objects:
+        graph, _ = captured(impl, Counter(impl).body, keep_graph=keep_graph)
+        if keep_graph:
+            template = template_handle(impl, graph)
+            there = sorted(objects.templates)
+            expect(template in there, "the handle is that of the captured template", f"{template}; there are {there}")
+        for _ in range(3 if keep_graph else 1):
+            if keep_graph:
+                graph.instantiate()
+            replay(impl, graph)
+            executable, there = impl.raw_exec(graph), sorted(objects.executables)
+            expect(executable in there, "the handle is that of the executable", f"{executable}; there are {there}")

@@ -11,6 +11,7 @@ from conformance.checks import NotConforming, expect, expect_equal, expect_no_ra
 from conformance.markers import requirement
 from suites.reinstantiation.programs import FEW_EDITS, SIZE, UNEDITED, Edit, Scene
 from suites.support.captures import captured, replay
+from suites.support.counting import counted
 from suites.support.handles import launch
 from suites.support.programs import Counter
 from suites.support.streams import side_stream
@@ -74,6 +75,23 @@ def test_old_executable_is_destroyed(impl: Adapter, replays: int) -> None:
         witness.expect_alive(f"the executable that instantiate() number {2 * turn + 1} made stays until the next")
         graph.instantiate()
         witness.expect_destroyed("instantiate() destroys the executable whose handle was read before")
+
+
+@requirement("reinstantiation.counted-replacement")
+@pytest.mark.parametrize("replays", [0, 2], ids=["never-launched", "launched"])
+def test_each_instantiate_replaces_the_executable(impl: Adapter, replays: int) -> None:
+    """Counted at the runtime, each instantiate() makes an executable, and what was there before is destroyed."""
+    counter = Counter(impl)
+    with counted(impl) as objects:
+        graph, _ = captured(impl, counter.body, keep_graph=True)
+        for turn in range(1, 4):
+            made = objects.made
+            graph.instantiate()
+            expect(objects.made > made, f"instantiate() number {turn} makes an executable", "none was made")
+            promise = "instantiate() destroys the executable from before"
+            expect(len(objects.executables) == 1, promise, f"there are {len(objects.executables)}")
+            replay(impl, graph, replays)
+    counter.expect_runs(3 * replays, "each replay runs the captured work once")
 
 
 @requirement("reinstantiation.many-times")

@@ -12,6 +12,8 @@ from conformance.checks import expect, expect_equal, expect_no_raise, expect_rai
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
 from suites.support.captures import captured, replay
+from suites.support.modes import unsafe
+from suites.support.outcomes import caught, in_words
 from suites.support.streams import side_stream
 
 
@@ -74,6 +76,25 @@ def test_mode(impl: Adapter, way: str, mode: str) -> None:
         "keyword": lambda graph: graph.capture_begin(capture_error_mode=mode),
     }
     _expect_captures(impl, f"capture_begin takes capture_error_mode by {way}", begins[way])
+
+
+@pytest.mark.parametrize("mode", ["global", "relaxed"])
+@requirement("signatures.capture-begin-mode")
+def test_mode_by_position_is_used(impl: Adapter, mode: str) -> None:
+    """A mode that comes second decides about an unsafe call."""
+    tensor, graph, call = impl.full(37, 0.0), impl.new_graph(), unsafe(impl)
+    with side_stream(impl):
+        graph.capture_begin(None, mode)
+        try:
+            tensor.add_(1.0)
+            refusal = caught(call)
+        finally:
+            caught(graph.capture_end)  # a refused call may have spoiled the capture
+            if impl.is_current_stream_capturing():
+                impl.abort_capture(graph)
+    allowed = refusal is None
+    promise = f"the mode {mode!r}, given by position, is that of the capture"
+    expect(allowed == (mode == "relaxed"), promise, f"an unsafe call of the capturing thread: {in_words(refusal)}")
 
 
 @pytest.mark.parametrize("switch", ["off", "on"])

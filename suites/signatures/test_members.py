@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.signatures.programs import expect_member, expect_parameter
-from suites.support.captures import captured, replay
+from suites.support.captures import capture_into, captured, replay
 from suites.support.outcomes import caught, in_words
 from suites.support.streams import side_stream, stream_kept
 
@@ -83,16 +83,17 @@ def test_hooks(impl: Adapter, name: str) -> None:
 @pytest.mark.parametrize("name", ["register_capture_end_hook", "register_post_instantiate_hook"])
 @requirement("signatures.hook-argument")
 def test_hook_argument(impl: Adapter, name: str, way: str) -> None:
-    """The hook is taken either way, and is all that is taken."""
-    register = getattr(impl.new_graph(), name)
+    """The hook is taken either way, is all that is taken, and runs."""
+    graph, x = impl.new_graph(), impl.full(37, 0.0)
+    register = getattr(graph, name)
     expect_parameter(register, name, "hook", default=inspect.Parameter.empty, position=0)
-
-    def hook(_graph: Any) -> None:
-        pass
-
-    expect_no_raise(
-        f"{name} takes a hook by {way}", lambda: register(hook) if way == "position" else register(hook=hook)
-    )
+    calls: list[Any] = []
+    promise = f"{name} takes a hook by {way}"
+    expect_no_raise(promise, lambda: register(calls.append) if way == "position" else register(hook=calls.append))
+    capture_into(impl, graph, lambda: x.add_(1.0))
+    with_the_graph = [argument is graph for argument in calls]
+    calls.clear()  # or the graph and its hook would keep each other
+    expect(with_the_graph == [True], promise, f"of {len(with_the_graph)} calls {sum(with_the_graph)} had the graph")
 
 
 @pytest.mark.parametrize("name", ["capture_end_pre", "capture_end_post"])

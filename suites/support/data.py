@@ -13,6 +13,11 @@ def data_of(graph: Any) -> dict[str, Any]:
     return data
 
 
+def arrows_in(data: dict[str, Any]) -> dict[int, list[int]]:
+    """For each node the nodes that depend on it directly."""
+    return {position: list(node["dependents"]) for position, node in enumerate(data["nodes"])}
+
+
 def following(data: dict[str, Any]) -> dict[int, set[int]]:
     """For each node the nodes that depend on it, directly or through others."""
     result: dict[int, set[int]] = {}

@@ -38,6 +38,10 @@ class Drawing:
     nodes: set[str] = field(default_factory=set)
     edges: list[tuple[str, str]] = field(default_factory=list)
 
+    def arrows(self) -> dict[str, list[str]]:
+        """For each node the nodes that edges lead to from it."""
+        return {node: [later for earlier, later in self.edges if earlier == node] for node in self.nodes}
+
     def following(self, start: str) -> set[str]:
         """The nodes that edges lead to from `start`, directly or through others."""
         followers: set[str] = set()

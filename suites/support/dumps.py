@@ -44,10 +44,25 @@ def dumped(impl: Adapter, graph: Any, path: Path, *, verbose: bool | None = None
     return drawing_in(path)
 
 
+#: The classes that debug mode was enabled for in this process: it may hold for all graphs of a class at once.
+_enabled: set[type] = set()
+
+
+def enable(graph: Any) -> None:
+    """Enable debug mode.  Suites do it here, so that `was_enabled` knows."""
+    _enabled.update(type(graph).__mro__)
+    graph.enable_debug_mode()
+
+
+def was_enabled(impl: Adapter) -> bool:
+    """Whether a graph of the class was put into debug mode in this process."""
+    return impl.graph_class in _enabled
+
+
 def debugged(impl: Adapter, body: Callable[[], Any], *, keep_graph: bool | None = None) -> Any:
     """A graph in debug mode holding the work of `body`."""
     graph = impl.new_graph(keep_graph)
     with quiet():
-        graph.enable_debug_mode()
+        enable(graph)
         capture_between(impl, graph, body)
     return graph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -40,6 +40,29 @@ def settle(impl: Adapter, *, thorough: bool = False) -> None:
     impl.synchronize()
     gc.collect(ALL if thorough else YOUNG)
     expect_no_raise("the allocator's cache can be emptied", impl.empty_cache)
+
+
+def pools_in_use(impl: Adapter) -> set[tuple[int, ...]] | None:
+    """The pools that the allocator's segments belong to, by its snapshot's names; ``None`` where it names none."""
+    if impl.capabilities.get("memory_stats") is False:
+        return None
+    names = [_name_of_pool(segment) for segment in impl.memory_snapshot()]
+    return None if None in names else {name for name in names if name is not None}
+
+
+def pool_of(impl: Adapter, tensor: torch.Tensor) -> tuple[int, ...] | None:
+    """The pool that a tensor's memory is in, by the name that the allocator's snapshot has for it, if any."""
+    if impl.capabilities.get("memory_stats") is False:
+        return None
+    for segment in impl.memory_snapshot():
+        if 0 <= tensor.data_ptr() - segment["address"] < segment["total_size"]:
+            return _name_of_pool(segment)
+    return None
+
+
+def _name_of_pool(segment: Mapping[str, Any]) -> tuple[int, ...] | None:
+    name = segment.get("segment_pool_id")
+    return tuple(name) if isinstance(name, (tuple, list)) else None
 
 
 def growth(impl: Adapter, cycle: Callable[[], Any], count: Callable[[], int]) -> int:

@@ -54,8 +54,13 @@ def related(error: BaseException | None) -> list[BaseException]:
 
 def judge(call: Callable[[], Any]) -> None:
     """Reject unless `call` is refused with a message that is written for a user, in whatever language."""
+    judge_message(expect_raises("the call is refused", call))
+
+
+def judge_message(error: BaseException) -> None:
+    """Reject unless the message of `error` is written for a user, in whatever language."""
     promise = "the error of a refused call tells its user what is wrong"
-    text = str(expect_raises("the call is refused", call))
+    text = str(error)
     # Not all scripts part words by blanks; but a number alone tells nobody anything.
     expect(any(character.isalpha() for character in text), promise, f"the message {text!r}")
     expect("INTERNAL ASSERT" not in text, promise, f"a failed assertion of the implementation's own: {text!r}")

@@ -114,6 +114,26 @@ def fork(impl: Adapter) -> Callable[[], None]:
     return body
 
 
+def uneven_fork(impl: Adapter) -> Callable[[], None]:
+    """A program whose graph looks like no other way round: one operator, branches of one and three, then six more."""
+    x, y = impl.full(SIZE, 1.0), impl.full((3, 5), 1.0)
+    side = impl.new_stream()
+
+    def body() -> None:
+        x.add_(1)
+        stream = impl.current_stream()
+        side.wait_stream(stream)
+        x.add_(1)
+        with impl.stream(side):
+            for _ in range(3):
+                y.add_(1)
+        stream.wait_stream(side)
+        for _ in range(6):
+            y.add_(1)
+
+    return body
+
+
 class OperatorCount(TorchDispatchMode):
     """A mode such as a program may enter: counts the operators that are called inside.
 

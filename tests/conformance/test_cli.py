@@ -44,6 +44,8 @@ COMMAND = ["-c", "from conformance.cli import main; raise SystemExit(main())"]
         (("report", "--output=out"), "the following arguments are required: RECORD"),
         (("self-check", "--processes=0"), "--processes takes a number from 1 on"),
         (("self-check", "--seeds=2", "--examples=inf"), "--examples=inf: give a number above 0"),
+        (("self-check", "--pairs=-1"), "--pairs takes a number from 0 on"),
+        (("self-check", "--distortions", "--fault=replays-twice"), "--distortions and --pairs go with --faults,"),
         (("self-check", "--examples=3"), "--examples=3 is for new examples: add --explore or --seeds"),
     ],
 )

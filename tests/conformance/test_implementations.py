@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import importlib
 import itertools
@@ -219,6 +220,24 @@ def test_a_subclass_of_a_known_graph_class_needs_no_adapter(
     assert adapter.name == "vendor:Mine"
     assert adapter.graph_class is vars(module)["Mine"]
     assert isinstance(adapter.new_graph(), stand_in.CUDAGraph)
+
+
+def test_somebodys_own_on_the_software_device_is_judged_asynchronously(
+    stand_in: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = []
+    vars(stand_in)["session"] = lambda seed: contextlib.nullcontext(seeds.append(seed))
+    module = types.ModuleType("vendor")
+    vars(module)["Mine"] = type("Mine", (stand_in.CUDAGraph,), {"__module__": "vendor"})
+    vars(module)["adapter"] = reference.adapter
+    monkeypatch.setitem(sys.modules, "vendor", module)
+    for spec, sessions in (("reference", []), ("vendor:Mine", [7]), ("vendor:adapter", [7])):
+        seeds.clear()
+        adapter = resolve(spec)
+        adapter.seed = 7
+        with adapter.around_test():
+            assert seeds == sessions, spec
+        assert ("setup" in adapter.script_words) == bool(sessions), spec
 
 
 def test_a_device_that_the_reference_refuses_is_named(stand_in: types.ModuleType) -> None:

@@ -73,6 +73,7 @@ def written(path: Path, results: Iterable[TestResult], shard: str | None = None)
         run.ended(one)
     assessment = run.assess(narrowed=shard is not None, stopped=None)
     run.end(assessment, assessment.exit_status, None)
+    run.close()
     return path
 
 
@@ -264,6 +265,7 @@ def test_scripts_are_merged(tmp_path: Path) -> None:
     run.reproduced("t", "print()")
     assessment = run.assess(narrowed=True, stopped=None)
     run.end(assessment, assessment.exit_status, None)
+    run.close()
     merged = merge([path], tmp_path / "all.jsonl")
     again = read_record(merged.path)
     assert again.results[0].reproducer == "print()"

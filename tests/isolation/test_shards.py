@@ -39,6 +39,7 @@ def _write(path: Path, shard: str | None, tests: list[str], subject: Subject = S
     if end:
         assessment = run.assess(narrowed=shard is not None, stopped=None)
         run.end(assessment, assessment.exit_status, None)
+        run.close()
     elif run.writer is not None:
         run.writer.close()
     return path
@@ -184,6 +185,7 @@ def test_a_hundred_thousand_tests(tmp_path: Path) -> None:
         if number in {20_000, 99_999}:
             sizes.append(_resident_bytes())
     run.end(run.assess(narrowed=False, stopped=None), 0, None)
+    run.close()
     # What is kept of a test that passed is its name's place and its verdict: here less than 16 MiB of 80,000.
     assert sizes[1] - sizes[0] < 16 << 20, sizes
     paths = _shards(tmp_path, 10, tests)
