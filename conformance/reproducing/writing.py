@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from conformance.reproducing.preamble import Beginning, beginning
-from conformance.reproducing.specialising import Decisions, Observe, Specialiser
+from conformance.reproducing.specialising.decisions import Decisions
+from conformance.reproducing.specialising.judging import Observe
+from conformance.reproducing.specialising.program import Specialiser
 from conformance.reproducing.steps import steps_of
 from conformance.reproducing.tidying import tidy
 from conformance.reproducing.values import Again, Code, Known, NeedsStatements, NotInline, Unwritable, Value
