@@ -67,6 +67,14 @@ def assigned_in(module: str) -> Mapping[str, ast.expr]:
 
 
 @functools.cache
+def decorated_in(module: str) -> Mapping[str, ast.FunctionDef]:
+    """The functions at the top of a module of which decorators make something else."""
+    return {
+        node.name: node for node in tree_of(module).body if isinstance(node, ast.FunctionDef) and node.decorator_list
+    }
+
+
+@functools.cache
 def _functions(module: str) -> list[ast.FunctionDef | ast.Lambda]:
     return [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.FunctionDef | ast.Lambda)]
 

@@ -70,7 +70,7 @@ class Calls(Computing):
             if not isinstance(entry, ast.Starred):
                 arguments.append(value)
                 continue
-            parts = self._elements(value)
+            parts = self._spread(value)
             if parts is None:
                 arguments.append(Code(ast.Starred(self.lift(value), ast.Load())))
             else:
@@ -85,6 +85,14 @@ class Calls(Computing):
             else:
                 keywords[f"**{len(keywords)}"] = value
         return arguments, keywords
+
+    def _spread(self, value: Value) -> list[Value] | None:
+        """The arguments that a starred one stands for, if they are known."""
+        if isinstance(value, Code) and isinstance(value.node, ast.List):
+            entries = value.node.elts
+            if not any(isinstance(entry, ast.Starred) for entry in entries):
+                return [Known(e.value) if isinstance(e, ast.Constant) else Code(e) for e in entries]
+        return self._elements(value)
 
     def _super(self, node: ast.Call, scope: Scope) -> Value:
         function = self._calls[-1].function

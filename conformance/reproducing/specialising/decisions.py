@@ -27,12 +27,14 @@ class Decisions:
         real: classes that are written out.
         called: functions that are written once and called.
         unrolled: loops whose turns are written one after the other.
+        recursive: functions that refer to themselves, which are written where they are defined.
     """
 
     pinned: set[Any] = dataclasses.field(default_factory=set)
     real: set[Any] = dataclasses.field(default_factory=set)
     called: set[Any] = dataclasses.field(default_factory=set)
     unrolled: set[Any] = dataclasses.field(default_factory=set)
+    recursive: set[Any] = dataclasses.field(default_factory=set)
 
     def add(self, again: Again) -> None:
         """Take up what was found out."""

@@ -22,7 +22,6 @@ from conformance.reproducing.values import (
     NotInline,
     Scope,
     Table,
-    Unwritable,
     Value,
 )
 
@@ -199,7 +198,7 @@ class Functions(Lifting):
         if not alone and place in self._defining:
             if isinstance(function.receiver, Instance):
                 raise Again("real", function.receiver.cls)
-            raise Unwritable(f"{function.name} calls itself")
+            raise Again("recursive", place)
         name = self._fresh(function.name)
         if alone:
             self._written[key] = name

@@ -19,7 +19,7 @@ import torch
 
 from conformance.checks import NotConforming
 from conformance.errors import ConformanceError
-from conformance.reproducing.sources import assigned_in, class_node, is_copied, unwrapped
+from conformance.reproducing.sources import assigned_in, class_node, decorated_in, is_copied, unwrapped
 from conformance.reproducing.specialising.decisions import Call, Frame
 from conformance.reproducing.specialising.judging import PLAIN, Member, is_abstract, is_empty, is_mutable_state
 from conformance.reproducing.specialising.syntax import assignment, parsed
@@ -164,17 +164,25 @@ class Lifting(Variables):
     def _constant(self, module: str, name: str) -> str:
         """A name at the top of a module, as one of the script's."""
         if (module, name) not in self._origins:
-            node = assigned_in(module).get(name)
-            if node is None:
-                raise Unwritable(f"{module}.{name}")
             final = self._origins[module, name] = self._fresh(name)
             self._home.pop(final)
             scope = Scope({}, None, vars(sys.modules[module]), module)
             with self._at_top():
-                value = self._expression(node, scope)
-                lifted = self.lift(value)
-            self.constants.append(assignment(final, lifted))
+                self._at_the_top_of(module, name, final, scope)
         return self._origins[module, name]
+
+    def _at_the_top_of(self, module: str, name: str, final: str, scope: Scope) -> None:
+        node = assigned_in(module).get(name)
+        if node is not None:
+            lifted = self.lift(self._expression(node, scope))
+            self.constants.append(assignment(final, lifted))
+            return
+        made = decorated_in(module).get(name)
+        if made is None:
+            raise Unwritable(f"{module}.{name}")
+        written = self._definition(Function(made, scope, self._defaults(made, scope)), final, {}, real=True)
+        written.decorator_list = [self.lift(self._expression(entry, scope)) for entry in made.decorator_list]
+        self.functions.append(written)
 
     @contextlib.contextmanager
     def _at_top(self) -> Iterator[None]:
@@ -209,24 +217,28 @@ class Lifting(Variables):
         self._home.pop(final)
         scope = Scope({}, None, vars(sys.modules[cls.__module__]), cls.__module__)
         with self._at_top():
-            bases = [self._expression(base, scope) for base in node.bases]
-            node.bases = [self.lift(base) for base in bases if not is_abstract(base)]
-            node.decorator_list = [self.lift(self._expression(entry, scope)) for entry in node.decorator_list]
-            body: list[ast.stmt] = []
-            for entry in node.body:
-                if isinstance(entry, ast.FunctionDef):
-                    body.append(self._method(cls, entry, scope))
-                elif isinstance(entry, ast.AnnAssign):
-                    entry.annotation = ast.Name("object", ast.Load())
-                    if entry.value is not None:
-                        entry.value = self.lift(self._expression(entry.value, scope))
-                    body.append(entry)
-                elif isinstance(entry, ast.Assign):
-                    entry.value = self.lift(self._expression(entry.value, scope))
-                    body.append(entry)
-        node.name, node.body = final, body or [ast.Pass()]
-        self.functions.append(node)
+            self.functions.append(self._copied_class(cls, node, final, scope))
         return final
+
+    def _copied_class(self, cls: type, node: ast.ClassDef, name: str, scope: Scope) -> ast.ClassDef:
+        """A class as it is, with what its methods do specialised."""
+        bases = [self._expression(base, scope) for base in node.bases]
+        node.bases = [self.lift(base) for base in bases if not is_abstract(base)]
+        node.decorator_list = [self.lift(self._expression(entry, scope)) for entry in node.decorator_list]
+        body: list[ast.stmt] = []
+        for entry in node.body:
+            if isinstance(entry, ast.FunctionDef):
+                body.append(self._method(cls, entry, scope))
+            elif isinstance(entry, ast.AnnAssign):
+                entry.annotation = ast.Name("object", ast.Load())
+                if entry.value is not None:
+                    entry.value = self.lift(self._expression(entry.value, scope))
+                body.append(entry)
+            elif isinstance(entry, ast.Assign):
+                entry.value = self.lift(self._expression(entry.value, scope))
+                body.append(entry)
+        node.name, node.body = name, body or [ast.Pass()]
+        return node
 
     def _method(self, cls: type, node: ast.FunctionDef, scope: Scope) -> ast.stmt:
         decorators = list(node.decorator_list)

@@ -35,6 +35,9 @@ class Operators(Expressions):
     def _binary(self, operator: ast.operator, left: Value, right: Value) -> Value:
         if isinstance(left, Known) and isinstance(right, Known) and computes(left) and computes(right):
             return Known(OPERATORS[type(operator)](left.value, right.value))
+        if isinstance(operator, ast.Mult) and isinstance(left, Code) and isinstance(left.node, ast.List):
+            if isinstance(right, Known) and all(isinstance(entry, ast.Constant) for entry in left.node.elts):
+                return Code(ast.List(left.node.elts * right.value, ast.Load()))
         if isinstance(operator, ast.Add):
             one, other = self._elements(left), self._elements(right)
             if one is not None and other is not None and not is_text(left) and not is_text(right):

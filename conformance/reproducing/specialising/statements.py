@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 from collections.abc import Sequence
 
@@ -241,11 +242,18 @@ class Statements(Loops):
         assert cell is not None
         self._log.append((cell, cell.value))
         function = Function(node, scope, self._defaults(node, scope), context)
-        if cell.key in self.decisions.pinned:
+        if place_of(node) in self.decisions.recursive:
+            final = self._receiving(cell)
+            self._emit(self._definition(function, final, {}))
+        elif cell.key in self.decisions.pinned:
             self._set(cell, function)
         else:
             cell.value = function
         return NORMAL
 
     def _classdef_statement(self, node: ast.ClassDef, scope: Scope) -> Status:
-        raise Unwritable("a class in a function")
+        cell = scope.find(node.name)
+        assert cell is not None
+        final = self._receiving(cell)
+        self._emit(self._copied_class(object, copy.deepcopy(node), final, scope))
+        return NORMAL

@@ -51,10 +51,18 @@ class Texts(Functions):
         positional = [*node.args.posonlyargs, *node.args.args]
         if function.__defaults__:
             for entry, value in zip(positional[-len(function.__defaults__) :], function.__defaults__, strict=True):
-                defaults[entry.arg] = Known(value)
+                defaults[entry.arg] = self._default(function, value)
         for key, value in (function.__kwdefaults__ or {}).items():
-            defaults[key] = Known(value)
+            defaults[key] = self._default(function, value)
         return Function(node, scope, defaults, context, owner, receiver)
+
+    def _default(self, function: FunctionType, value: Any) -> Known:
+        """A default; an object that is nothing but itself goes by its name."""
+        if type(value) is object:
+            for name, other in function.__globals__.items():
+                if other is value:
+                    return Known(value, None, (), (function.__module__, name))
+        return Known(value)
 
     def _of_known(self, known: Known) -> Function:
         found = unwrapped(known.value)

@@ -118,7 +118,7 @@ class Variables(Questions):
         if self._level > cell.level and cell.value is not None and not is_same(cell.value, value):
             raise Again("pinned", cell.key)
         if isinstance(value, Parts | Table):
-            value = self._settled(value)
+            value = self._settled(value, settings=parameter)
         if isinstance(value, Code) and not is_trivial(value.node):
             if not (parameter and is_member(value.node)):
                 value = self._named(cell, value.node)
@@ -138,14 +138,14 @@ class Variables(Questions):
         ):
             self.better.setdefault(known_as, cell.name.strip("_"))
 
-    def _settled(self, value: Value) -> Value:
-        """A value all of whose parts are computed."""
+    def _settled(self, value: Value, *, settings: bool = False) -> Value:
+        """A value all of whose parts are computed; `settings` keep their names, for they are handed on by them."""
         if isinstance(value, Code) and not is_trivial(value.node) and not isinstance(value.node, ast.Starred):
             return self._temporary("value", value.node)
         if isinstance(value, Parts):
             return Parts([self._settled(part) for part in value.parts], value.kind)
         if isinstance(value, Table) and any(is_open(entry) for entry in value.entries.values()):
-            if any(isinstance(entry, Function | Instance) for entry in value.entries.values()):
+            if settings or any(isinstance(entry, Function | Instance) for entry in value.entries.values()):
                 return Table({key: self._settled(entry) for key, entry in value.entries.items()})
             return Code(self.lift(value))
         return value
