@@ -77,7 +77,7 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
     for name in ("body", "orelse", "finalbody", "handlers"):
         block = getattr(node, name, None)
         if isinstance(block, list):
-            if name != "handlers":
+            if name != "handlers" and not isinstance(node, ast.ClassDef):
                 yield block
             for entry in list(block):
                 yield from _blocks(entry)

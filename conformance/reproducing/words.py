@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,9 +46,10 @@ def expect_no_raise(promise: str, call: Callable[[], Any]) -> Any:  # noqa: ARG0
 
 
 def is_refusal(error: BaseException | None) -> bool:
-    return isinstance(error, Exception) and not isinstance(
-        error,
-        (AttributeError, NameError, UnicodeError, AssertionError),
+    return (
+        isinstance(error, Exception)
+        and not isinstance(error, (AttributeError, NameError, UnicodeError))
+        and not str(error).startswith("expected: ")
     )
 
 
@@ -69,6 +72,32 @@ def caught(call: Callable[[], Any]) -> Exception | None:
 @contextlib.contextmanager
 def without_reset(impl: Any) -> Iterator[None]:  # noqa: ARG001
     yield
+
+
+def _in_words(error: BaseException) -> str:
+    causes = (error, error.__cause__, error.__context__)
+    missing = any(isinstance(cause, (AttributeError, NotImplementedError, TypeError)) for cause in causes)
+    return f"not there: {error!r}" if missing else f"there, but: {error!r}"
+
+
+def nodes_and_edges(text: str) -> tuple[set[str], list[tuple[str, str]]]:
+    name = r'("(?:[^"\\]|\\.)*"|[\w.]+)(?::\w+)*'
+    inside = re.fullmatch(r"\s*(?:strict\s+)?digraph\b[^{]*\{(.*)\}\s*", text, re.DOTALL)
+    assert inside is not None, "expected: the dump is in the Graphviz DOT format\nseen: no digraph"
+    nodes: set[str] = set()
+    edges: list[tuple[str, str]] = []
+    for line in re.split(r"[;\n{}]", re.sub(r'\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]', "", inside[1])):
+        if re.match(r'\s*(?:subgraph|graph|node|edge)\b|[^"]*=', line) is None:
+            sound = re.fullmatch(rf"\s*(?:{name}\s*(?:->\s*{name}\s*)*)?", line) is not None
+            assert sound, f"expected: the dump is in the Graphviz DOT format\nseen: {line!r}"
+            ends = [end.strip('"') for end in re.findall(name, line)]
+            nodes.update(ends)
+            edges += itertools.pairwise(ends)
+    return nodes, edges
+
+
+def expect_counting(impl: Any, runtime: Any) -> None:  # noqa: ARG001
+    return None
 
 
 def in_thread(call: Callable[[], Any]) -> Any:
@@ -174,6 +203,9 @@ CHECKS = {
         is_out_of_memory,
         caught,
         without_reset,
+        _in_words,
+        nodes_and_edges,
+        expect_counting,
         in_thread,
         run_eagerly,
         runtime_call,

@@ -165,8 +165,9 @@ class Calls(Computing):
                 written.append(value.node)
             elif not self._is_adapter(value):
                 written.append(self.lift(value))
+        renamed = self._renamed.get(node.id, {}) if isinstance(node, ast.Name) else {}
         named = [
-            ast.keyword(None if name.startswith("**") else name, self.lift(value))
+            ast.keyword(None if name.startswith("**") else renamed.get(name, name), self.lift(value))
             for name, value in keywords.items()
             if not self._is_adapter(value)
         ]

@@ -43,7 +43,7 @@ class Comprehensions(Displays):
         mark, names = len(self._log), set(self._names)
         try:
             # In two steps: with what it takes written before it, or turn by turn.
-            if self._prefers_turns(node, first):
+            if self._prefers_turns(node, first) or place_of(node) in self.decisions.unrolled:
                 return self._turn_by_turn(node, first, scope)
             with self._into(None):
                 return self._written_comprehension(node, first, scope)
@@ -138,10 +138,15 @@ class Comprehensions(Displays):
         inner = self._inner_scope(node, scope)
         self._level += 1
         generators: list[ast.comprehension] = []
+        loops = list(self._loops)
         try:
             for place, generator in enumerate(node.generators):
                 iterated = first if place == 0 else self._expression(generator.iter, inner)
                 target = self._comprehension_target(generator.target, inner)
+                parts = self._elements(iterated)
+                if parts is not None and len(node.generators) == 1 and len(parts) <= 12:
+                    names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+                    self._loops.append((place_of(node), names))
                 lifted = self.lift(iterated)
                 conditions = []
                 for condition in generator.ifs:
@@ -157,6 +162,7 @@ class Comprehensions(Displays):
             return Code(kind(element, generators))
         finally:
             self._level -= 1
+            self._loops = loops
 
     def _comprehension_target(self, target: ast.expr, scope: Scope) -> ast.expr:
         if isinstance(target, ast.Tuple | ast.List):

@@ -11,7 +11,15 @@ from typing import Any
 
 from conformance.errors import ConformanceError
 from conformance.reproducing.specialising.inlining import Inlining
-from conformance.reproducing.specialising.judging import ENDED_VALUE, NONE, Member, is_computable, is_plain, name_of
+from conformance.reproducing.specialising.judging import (
+    ENDED_VALUE,
+    NONE,
+    Member,
+    is_computable,
+    is_mutable_state,
+    is_plain,
+    name_of,
+)
 from conformance.reproducing.specialising.syntax import is_trivial, joined_text, no_arguments, parsed
 from conformance.reproducing.values import Code, Function, Instance, Known, Parts, Scope, Table, Unwritable, Value
 
@@ -63,7 +71,8 @@ class Computing(Inlining):
                 return self.call(self._function(text, receiver=arguments[0], owner=arguments[0].cls), [], {})
         if function is dict and not arguments and any(not isinstance(value, Known) for value in keywords.values()):
             return None if any(name.startswith("**") for name in keywords) else Table(dict(keywords))
-        if not all(isinstance(value, Known) for value in (*arguments, *keywords.values())):
+        everything = (*arguments, *keywords.values())
+        if not all(isinstance(value, Known) and not is_mutable_state(value) for value in everything):
             return None
         plain = [value.value for value in arguments if isinstance(value, Known)]
         named = {key: value.value for key, value in keywords.items() if isinstance(value, Known)}
@@ -145,9 +154,15 @@ class Computing(Inlining):
         return ENDED_VALUE
 
     def _given(self, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-        return Table(
-            {name: value for name, value in keywords.items() if not (isinstance(value, Known) and value.value is None)}
-        )
+        given = {name: e for name, e in keywords.items() if not (isinstance(e, Known) and e.value is None)}
+        if any(name_of(value) in self._maybe_none for value in given.values()):
+            settings = ast.Dict([ast.Constant(name) for name in given], [self.lift(value) for value in given.values()])
+            text = "{name: value for name, value in settings.items() if value is not None}"
+            filtered = parsed(text)
+            assert isinstance(filtered, ast.DictComp)
+            filtered.generators[0].iter = ast.Call(ast.Attribute(settings, "items", ast.Load()), [], [])
+            return Code(filtered)
+        return Table(given)
 
     def _expect_none(self, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         return NONE

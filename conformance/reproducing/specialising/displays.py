@@ -10,7 +10,7 @@ from typing import Any
 from conformance.reproducing.specialising.judging import computes, is_mutable_state, is_plain, parts_of
 from conformance.reproducing.specialising.operators import Operators
 from conformance.reproducing.specialising.syntax import text_of
-from conformance.reproducing.values import Code, Function, Instance, Known, Parts, Scope, Table, Value
+from conformance.reproducing.values import Again, Code, Function, Instance, Known, Parts, Scope, Table, Value
 
 
 class Displays(Operators):
@@ -110,7 +110,8 @@ class Displays(Operators):
             value = next(values)
             if isinstance(value, Instance):
                 text = self._computed_builtin(str, [value], {})
-                assert text is not None
+                if text is None:
+                    raise Again("real", value.cls)
                 value = text
             spec = None if entry.format_spec is None else self._expression(entry.format_spec, scope)
             if isinstance(value, Known) and computes(value) and (spec is None or isinstance(spec, Known)):

@@ -18,7 +18,7 @@ from conformance.adapter import Adapter
 from conformance.reproducing import words
 from conformance.reproducing.sources import imports_of, is_copied, unwrapped
 from conformance.reproducing.specialising.calls import Calls
-from conformance.reproducing.specialising.judging import NONE, PLAIN, Computed, Member, as_node
+from conformance.reproducing.specialising.judging import NONE, PLAIN, Computed, Member, as_node, static_home
 from conformance.reproducing.specialising.nodes import Appended, Given
 from conformance.reproducing.specialising.syntax import is_pure, parsed
 from conformance.reproducing.values import (
@@ -153,6 +153,9 @@ class Expressions(Calls):
             if name in getattr(value, "__dict__", {}) and not isinstance(value, type):
                 return Known(vars(value)[name])
             static = inspect.getattr_static(value, name)
+            changing = type(static) in (list, dict, set)
+            if isinstance(value, type) and (changing or not is_copied(static_home(value, name))):
+                return Code(ast.Attribute(self.lift(owner), name, ast.Load()))
             if isinstance(static, property):
                 assert static.fget is not None
                 return self.call(self._function(static.fget, receiver=owner, owner=kind), [], {})

@@ -119,6 +119,9 @@ class Functions(Lifting):
             renamed[entry.arg] = self._fresh(entry.arg) if not real and not function.context else entry.arg
             self._home[renamed[entry.arg]] = self._frames[-1].number
             values[entry.arg] = Code(ast.Name(renamed[entry.arg], ast.Load()))
+            default = function.defaults.get(entry.arg)
+            if isinstance(default, Known) and default.value is None:
+                self._maybe_none.add(renamed[entry.arg])
         for name, value in list(values.items()):
             if isinstance(value, Named):
                 values[name] = Table({entry: values.pop(entry) for entry in value.names})
@@ -134,6 +137,7 @@ class Functions(Lifting):
         arguments.vararg, arguments.kwarg = node.vararg, node.kwarg
         for entry in everything:
             entry.arg = renamed[entry.arg]
+        arguments.renamed = renamed  # type: ignore[attr-defined]  # what calls by name must say
         scope = self._scope(function, values, Call(function, inline=False))
         for name, final in renamed.items():
             if name not in scope.cells:
@@ -152,6 +156,7 @@ class Functions(Lifting):
             call = Call(function, inline=False)
             with self._into(out):
                 arguments, scope = self._parameters(function, bound, real=real)
+                self._renamed[name] = arguments.renamed  # type: ignore[attr-defined]
                 self._calls.append(call)
                 try:
                     if isinstance(node, ast.Lambda):
@@ -218,6 +223,8 @@ class Functions(Lifting):
                 self._level, self._frames, self._home, self._nonnull, self._maybe_none, self._calls = state
                 self._names = names | set(self._written.values()) | set(self._origins.values())
             self.functions.append(node)
+        elif self._out is None and isinstance(function.receiver, Instance):
+            raise Again("real", function.receiver.cls)  # there is no room for its definition
         else:
             self._defining.append(place)
             try:

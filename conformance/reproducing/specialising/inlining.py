@@ -93,7 +93,10 @@ class Inlining(Texts):
         called = ast.Call(
             ast.Name(written, ast.Load()),
             passed,
-            [ast.keyword(None if key.startswith("**") else key, value) for key, value in named.items()],
+            [
+                ast.keyword(None if key.startswith("**") else self._renamed[written].get(key, key), value)
+                for key, value in named.items()
+            ],
         )
         return Code(called)
 
@@ -162,6 +165,8 @@ class Inlining(Texts):
         if status is NORMAL:
             return NONE
         if status is ENDED:
+            if call.owned and self._catching:
+                raise NotInline  # its variables go with what it raises
             return Code(ast.Constant(None))
         return status  # type: ignore[no-any-return]
 

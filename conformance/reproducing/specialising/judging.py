@@ -68,6 +68,13 @@ def is_open(value: Value) -> bool:
     return isinstance(value, Code) and not is_trivial(value.node)
 
 
+def holds_none(value: Value) -> bool:
+    """Whether ``None`` is a value or a part of it: what is done with it is another thing than with the rest."""
+    if isinstance(value, Known):
+        return value.value is None or (isinstance(value.value, tuple) and None in value.value)
+    return isinstance(value, Parts) and any(map(holds_none, value.parts))
+
+
 def name_of(value: Value | None) -> str | None:
     return value.node.id if isinstance(value, Code) and isinstance(value.node, ast.Name) else None
 
@@ -109,8 +116,10 @@ def is_computable(value: Any) -> bool:
 
 
 def computes(known: Known) -> bool:
-    return (known.node is None or isinstance(known.value, type)) and (
-        is_computable(known.value) or isinstance(known.value, FunctionType)
+    return (
+        not is_mutable_state(known)
+        and (known.node is None or isinstance(known.value, type))
+        and (is_computable(known.value) or isinstance(known.value, FunctionType))
     )
 
 
@@ -119,12 +128,19 @@ def is_hashable(value: Any) -> bool:
 
 
 def is_mutable_state(known: Known) -> bool:
-    """Whether a module changes what one of its names stands for."""
-    return known.origin is not None and type(known.value) in (list, set, dict) and not known.origin[1].isupper()
+    """Whether a module changes what one of its names stands for; an empty constant is there to be filled."""
+    if known.origin is None or type(known.value) not in (list, set, dict):
+        return False
+    return not known.value or not known.origin[1].isupper()
 
 
 def is_abstract(base: Value) -> bool:
     return isinstance(base, Known) and getattr(base.value, "__name__", "") in {"Protocol", "Generic"}
+
+
+def static_home(cls: type, name: str) -> str:
+    """The module of the class that an attribute of a class comes from; its own, if the attribute says nothing."""
+    return next((base.__module__ for base in cls.__mro__ if name in vars(base)), cls.__module__)
 
 
 def is_empty(cls: type) -> bool:

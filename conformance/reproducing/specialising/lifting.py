@@ -118,10 +118,10 @@ class Lifting(Variables):
         raise Unwritable(repr(value))
 
     def _display(self, value: Any, known: Known) -> ast.expr:
-        if not value and type(value) is set:
-            return parsed("set()")
         if type(value) is not tuple and known.origin is not None and is_mutable_state(known):
             return ast.Name(self._constant(*known.origin), ast.Load())
+        if not value and type(value) is set:
+            return parsed("set()")
         parts = [self._lift_known(Known(part)) for part in value]
         if type(value) is set:
             return ast.Set(sorted(parts, key=ast.unparse))

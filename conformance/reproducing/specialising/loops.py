@@ -9,7 +9,7 @@ from typing import Any
 from conformance.reproducing.specialising.branches import Branches
 from conformance.reproducing.specialising.decisions import NORMAL, Status
 from conformance.reproducing.specialising.endings import assigned_by, breaks, contains
-from conformance.reproducing.specialising.judging import is_own
+from conformance.reproducing.specialising.judging import holds_none, is_own
 from conformance.reproducing.specialising.nodes import Turn
 from conformance.reproducing.specialising.syntax import negation_of, place_of
 from conformance.reproducing.values import Again, Known, NeedsStatements, NotInline, Parts, Scope, Unwritable, Value
@@ -28,7 +28,7 @@ class Loops(Branches):
         parts = self._elements(iterated)
         if parts is not None and not node.orelse and not breaks(node.body):
             unroll = len(parts) <= 1 or place in self.decisions.unrolled
-            unroll = unroll or any(not self._is_liftable(part) for part in parts)
+            unroll = unroll or any(not self._is_liftable(part) or holds_none(part) for part in parts)
             if unroll:
                 if len(parts) > 40:
                     raise Unwritable("a long loop over what is known")

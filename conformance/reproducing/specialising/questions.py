@@ -120,6 +120,11 @@ class Questions(State):
                 return False
         return None
 
+    def _is_of_runtime(self, value: Value) -> bool:
+        """Whether a value is a function of the runtime that the script names."""
+        node = value.node if isinstance(value, Known) else None
+        return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "runtime"
+
     def _is_something(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
             return node.id in self._nonnull or node.id == "Graph"

@@ -41,6 +41,8 @@ class State(abc.ABC):
         self._maybe_none: set[str] = set()
         self._temporaries: set[str] = set()
         self._handlers: set[str] = set()
+        self._changing: set[str] = set()
+        self._renamed: dict[str, dict[str, str]] = {}
         self.better: dict[str, str] = {}
         self._current_cells: list[Cell] = []
         self._errors: dict[type, str] = {}

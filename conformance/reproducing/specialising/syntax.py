@@ -15,6 +15,10 @@ GIVES = {
 }
 
 
+#: Of those, the ones that go by their name alone.
+GIVES_BY_NAME = {"Graph", "Path", "float", "int", "str", "len"}
+
+
 def parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
@@ -65,7 +69,7 @@ def gives(node: ast.expr) -> bool:
     """Whether an expression gives something else than ``None``."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return name in GIVES
+        return name in GIVES if isinstance(node.func, ast.Attribute) else name in GIVES_BY_NAME
     displays = (ast.JoinedStr, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Compare, ast.ListComp, ast.BinOp, ast.Lambda)
     return isinstance(node, displays) or (isinstance(node, ast.Constant) and node.value is not None)
 

@@ -108,6 +108,7 @@ class Variables(Questions):
             if cell.pinned is None:
                 cell.pinned = self._fresh(cell.name)
                 self._calls[-1].owned[cell.pinned] = None
+                self._changing.add(cell.pinned)
             self._assign(cell.pinned, node)
             if isinstance(node, ast.Constant) and node.value is None:
                 self._maybe_none.add(cell.pinned)
@@ -125,8 +126,10 @@ class Variables(Questions):
         elif isinstance(value, Code) and isinstance(value.node, ast.Name) and not parameter:
             name = value.node.id
             if (
-                name in self._calls[-1].owned and any(name == name_of(other.value) for other in self._siblings(cell))
-            ) or name in self._handlers:
+                (name in self._calls[-1].owned and any(name == name_of(other.value) for other in self._siblings(cell)))
+                or name in self._handlers
+                or name in self._changing
+            ):
                 value = self._named(cell, value.node)
         self._log.append((cell, cell.value))
         cell.value = value
@@ -174,6 +177,8 @@ class Variables(Questions):
                 raise Again("pinned", cell.key) if cell.key not in self.decisions.pinned else Unwritable(name)
             raise Unwritable(f"{name} before it stands for anything")
         if cell.home != self._frames[-1].number:
+            if self._is_of_runtime(cell.value) and cell.key not in self.decisions.pinned:
+                raise Again("pinned", cell.key)  # by then another may be in its place
             cell.read_later = True
         return cell.value
 
