@@ -32,6 +32,19 @@ def expect_equal(impl: Any, tensor: torch.Tensor, expected: Any, promise: str) -
     )
 
 
+def expect_number(impl: Any, tensor: torch.Tensor, expected: float, promise: str) -> None:
+    """What `expect_equal` is of a number that is known."""
+    seen = impl.read(tensor)
+    torch.testing.assert_close(
+        seen,
+        torch.full_like(seen, expected),
+        rtol=0,
+        atol=0,
+        equal_nan=True,
+        msg=lambda text: f"expected: {promise}\nseen: {text}",
+    )
+
+
 def expect_raises(promise: str, call: Callable[[], Any], kinds: Any = Exception) -> Any:
     try:
         call()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from conformance.reproducing.preamble import Beginning, beginning
+from conformance.reproducing.pruning import pruned
 from conformance.reproducing.specialising.decisions import Decisions
 from conformance.reproducing.specialising.judging import Observe
 from conformance.reproducing.specialising.program import Specialiser
@@ -87,7 +88,7 @@ def write(
         program = _shortest(adapter, _of_source(item) if steps is None else _of_steps(steps))
     except (Unwritable, NeedsStatements, NotInline, LookupError, OSError):
         return None
-    return _assemble(_docstring(adapter.name, requirements, message), start, program, message)
+    return _assemble(_docstring(adapter, requirements, message), start, program, message)
 
 
 # -- the program ------------------------------------------------------------------------------------------------------
@@ -179,7 +180,8 @@ def _specialised(adapter: Adapter, decisions: Decisions, write_down: _Write) -> 
         for entry in definitions:
             if isinstance(entry, ast.FunctionDef):
                 entry.body = tidy(entry.body) or [ast.Pass()]
-        texts = [ast.unparse(ast.fix_missing_locations(entry)) for entry in (*definitions, main)]
+        written = (*pruned(definitions, main), main)
+        texts = [ast.unparse(ast.fix_missing_locations(entry)) for entry in written]
         return specialiser, Program(tuple(specialiser.imports), tuple(texts[:-1]), texts[-1])
     raise Unwritable("too many decisions")
 
@@ -187,14 +189,23 @@ def _specialised(adapter: Adapter, decisions: Decisions, write_down: _Write) -> 
 # -- the text ---------------------------------------------------------------------------------------------------------
 
 
-def _docstring(name: str, requirements: Sequence[Requirement], message: str) -> str:
-    lines = [f"Fails while {name} does not do what is expected."]
+def _docstring(adapter: Adapter, requirements: Sequence[Requirement], message: str) -> str:
+    lines = [f"Fails while {adapter.name} does not do what is expected."]
     for entry in requirements:
-        lines += ["", *textwrap.wrap(entry.headline, 110)]
-        for origin in entry.origins:
-            lines += textwrap.wrap(origin, 110, initial_indent="    ", subsequent_indent="      ")
-    lines += ["", "As seen:", textwrap.indent(message, "    ")]
+        lines += ["", *textwrap.wrap(entry.headline, 110), *_origin(entry, adapter.dialect)]
+    lines += ["", *message.split("\n")]
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
+
+
+def _origin(entry: Requirement, dialect: str) -> list[str]:
+    """Where a requirement comes from, in few lines: of documents and statements those about this dialect."""
+    own = [name for name in entry.statements if name.startswith(f"{dialect}.")] or list(entry.statements)
+    places = [place for place in entry.documents if place.startswith(f"torch.{dialect}")] or list(entry.documents)
+    says = "documented in" if entry.level == "must" else "follows from"
+    text = f"{says} {'; '.join(places)}"
+    if entry.level == "must" and own:
+        text += f" ({', '.join(own)})"
+    return textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
 
 
 def _assemble(docstring: str, start: Beginning, program: Program, message: str) -> str:
@@ -217,7 +228,7 @@ def _assemble(docstring: str, start: Beginning, program: Program, message: str) 
     ending += [f"    {line}" for line in turn]
     ending.append('print("nothing is wrong", file=sys.stderr)')
     used = [line for line in sorted(imports) if _is_used(line, "\n".join([*start.lines, *ending, everything]))]
-    parts = [docstring, "\n".join(used), "\n".join(start.lines)]
+    parts = [docstring, "\n".join((*used, *start.lines))]
     simple = [text for text in program.before if not text.startswith(("def ", "class ", "@"))]
     if simple:
         parts.append("\n".join(simple))

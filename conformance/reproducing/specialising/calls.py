@@ -19,6 +19,7 @@ from conformance.reproducing.values import Code, Function, Instance, Known, Scop
 
 SPECIAL = {
     ("conformance.checks", "expect"): "_expect",
+    ("conformance.reproducing.words", "expect_equal"): "_expect_equal",
     ("conformance.checks", "fail"): "_fail",
     ("conformance.adapter.settings", "given"): "_given",
     ("conformance.adapter.settings", "expect_none"): "_expect_none",

@@ -10,6 +10,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from conformance.errors import ConformanceError
+from conformance.reproducing import words
 from conformance.reproducing.specialising.inlining import Inlining
 from conformance.reproducing.specialising.judging import (
     ENDED_VALUE,
@@ -144,6 +145,12 @@ class Computing(Inlining):
             return NONE
         self._emit(ast.Assert(self.lift(condition), self._message(promise, seen)))
         return NONE
+
+    def _expect_equal(self, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        expected = arguments[2] if len(arguments) > 2 else None
+        number = isinstance(expected, Known) and type(expected.value) in (int, float)
+        function = words.expect_number if number else words.expect_equal
+        return self.call(self._function(function), arguments, keywords, wanted=False)
 
     def _message(self, promise: Value, seen: Value) -> ast.expr:
         return joined_text([Known("expected: "), promise, Known("\nseen: "), seen], self.lift)

@@ -241,7 +241,10 @@ class Lifting(Variables):
         return node
 
     def _method(self, cls: type, node: ast.FunctionDef, scope: Scope) -> ast.stmt:
-        decorators = list(node.decorator_list)
+        decorators = [
+            entry if isinstance(entry, ast.Name) else self.lift(self._expression(entry, scope))
+            for entry in node.decorator_list
+        ]
         function = Function(node, scope, self._defaults(node, scope), owner=cls)
         written = self._definition(function, node.name, {}, real=True)
         written.decorator_list = decorators
