@@ -168,6 +168,8 @@ class Expressions(Calls):
         if isinstance(value, type) and issubclass(value, enum.Enum):
             return Known(getattr(value, name))
         plain = isinstance(value, PLAIN) or type(value) in (tuple, range, frozenset) or isinstance(value, enum.Enum)
+        if plain and not hasattr(value, name):  # in a branch that a value of this kind never takes
+            return Code(ast.Attribute(self.lift(owner), name, ast.Load()))
         if plain or isinstance(value, torch.device | torch.dtype):
             return Known(getattr(value, name))
         if isinstance(value, FunctionType) and name == "__name__":
