@@ -76,6 +76,9 @@ class Displays(Operators):
         parts = owner.parts if isinstance(owner, Parts) else None
         if isinstance(index, Known):
             if parts is not None and isinstance(index.value, int) and self._elements(owner) is not None:
+                # The others go with the statement, unless a variable has them.
+                others = [part for part in parts if part is not parts[index.value]]
+                self._temporaries |= {name for part in others for name in self._names_in(part)}
                 return parts[index.value]
             if isinstance(owner, Table) and index.value in owner.entries:
                 return owner.entries[index.value]

@@ -174,6 +174,8 @@ class Inlining(Texts):
         """Let go of what a call made, as its end does; its caller takes what it keeps."""
         names = {name for value in kept for name in self._names_in(value)}
         owner = self._calls[-1]
+        # What a call set changes no more after its end, unless an object has it.
+        self._changing = {name: late for name, late in self._changing.items() if late or name not in call.owned}
         dropped = [name for name in call.owned if name not in names]
         owner.owned |= {name: None for name in call.owned if name in names}
         if dropped and self._out is not None:

@@ -41,7 +41,7 @@ class State(abc.ABC):
         self._maybe_none: set[str] = set()
         self._temporaries: set[str] = set()
         self._handlers: set[str] = set()
-        self._changing: set[str] = set()
+        self._changing: dict[str, bool] = {}  # variables that change, and whether objects have them
         self._renamed: dict[str, dict[str, str]] = {}
         self.better: dict[str, str] = {}
         self._current_cells: list[Cell] = []

@@ -108,7 +108,7 @@ class Variables(Questions):
             if cell.pinned is None:
                 cell.pinned = self._fresh(cell.name)
                 self._calls[-1].owned[cell.pinned] = None
-                self._changing.add(cell.pinned)
+                self._changing[cell.pinned] = isinstance(cell.key[0], type)
             self._assign(cell.pinned, node)
             if isinstance(node, ast.Constant) and node.value is None:
                 self._maybe_none.add(cell.pinned)
