@@ -285,3 +285,102 @@ def test_an_adapter_says_how_its_tensors_are_made() -> None:
     own = adapter(kind=Worded)
     own.module.offset = 5
     assert run(program, own)[1] == [[7.0, 7.0, 7.0]]
+
+
+def test_a_class_in_a_test_is_copied() -> None:
+    def program(impl: Any, *, loud: bool) -> None:
+        class Voice:
+            """What speaks."""
+
+            word = "a"
+
+            def speak(self) -> None:
+                impl.module.note(self.word * 3 if loud else self.word)
+
+        class Second(Voice):
+            word = "b"
+
+        Voice().speak()
+        Second().speak()
+
+    text, log = run(program, loud=True)
+    assert log == ["aaa", "bbb"]
+    assert "loud" not in text
+
+
+def test_a_function_may_name_itself() -> None:
+    def program(impl: Any) -> None:
+        left = [3, 2, 1]
+
+        def again() -> None:
+            impl.module.note(left.pop())
+            if left:
+                again()
+
+        again()
+
+    assert run(program)[1] == [1, 2, 3]
+
+
+def speaking(impl: Any, number: int) -> Callable[[], None]:
+    return lambda: impl.module.note(number)
+
+
+def test_each_turn_of_a_comprehension_makes_its_own_function() -> None:
+    def program(impl: Any) -> None:
+        calls = [speaking(impl, number) for number in range(3)]
+        for call in reversed(calls):
+            call()
+
+    assert run(program)[1] == [2, 1, 0]
+
+
+def settle(impl: Any, *words: Any, **settings: Any) -> None:
+    impl.module.note((words, settings))
+
+
+def test_starred_arguments_and_settings_are_handed_on() -> None:
+    def program(impl: Any) -> None:
+        def inner(**settings: Any) -> None:
+            settle(impl, *[None] * 2, **settings)
+
+        inner(stream=impl.current_stream())
+
+    assert run(program)[1] == [((None, None), {"stream": "the current one"})]
+
+
+NOTES: list[str] = []
+
+
+def test_what_a_module_fills_is_asked_when_the_script_runs() -> None:
+    def program(impl: Any) -> None:
+        NOTES.append(impl.current_stream())
+        impl.module.note(len(NOTES))
+
+    assert run(program)[1] == [1]
+
+
+def test_what_may_be_none_is_given_or_left_out() -> None:
+    def program(impl: Any) -> None:
+        for pool in (None, 7):
+            graph, rest = impl.graph_for(pool=pool)
+            impl.capture_begin(graph, **rest)
+            impl.module.note(graph.calls[1])
+
+    assert run(program)[1] == [{}, {"pool": 7}]
+
+
+def test_what_a_count_was_stays() -> None:
+    def program(impl: Any) -> None:
+        counted = Counted(impl, 1)
+        stream = impl.current_stream()
+
+        def step() -> None:
+            counted.count += len(stream)
+
+        step()
+        before = counted.count
+        step()
+        impl.module.note(counted.count - before)
+
+    assert run(program)[1] == [len("the current one")]

@@ -68,6 +68,11 @@ class Assignments(Comprehensions):
         place = self._place_of(node.target, scope)
         if place is None:
             assert isinstance(node.target, ast.Attribute)
+            owner = self._expression(node.target.value, scope)
+            assert isinstance(owner, Instance)
+            cell = self._attribute_cell(owner, node.target.attr)
+            if cell.key not in self.decisions.pinned:
+                raise Again("pinned", cell.key)  # what was read of it before stays as it was
             if isinstance(old, Code) and isinstance(old.node, ast.Name):
                 self._store(old.node.id)
                 self._emit(ast.AugAssign(ast.Name(old.node.id, ast.Store()), node.op, self.lift(value)))

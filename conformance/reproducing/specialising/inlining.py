@@ -152,7 +152,7 @@ class Inlining(Texts):
                 self._calls.pop()
         finally:
             self._active.pop()
-        self._let_go(call, [value, *bound.values(), *([function.receiver] if function.receiver else [])])
+        self._let_go(call, [value, *bound.values(), function])
         return value
 
     def _body(self, function: Function, scope: Scope, call: Call) -> Value:
