@@ -112,7 +112,9 @@ def _try_each(numbered: Sequence[tuple[int, Trial, Path]], reporter: Reporter) -
 
 
 def _try(trial: Trial, path: Path) -> str:
-    sound_class = f"{KNOWN[trial.fault.implementation].package}.{trial.graph_class}"
+    package = KNOWN[trial.fault.implementation].package
+    module = re.search(rf"^import ({package}[\w.]*)$", trial.script, re.MULTILINE)  # a face has one of its own
+    sound_class = f"{module[1] if module else package}.{trial.graph_class}"
     sound_script, places = _GRAPH.subn(f"Graph = {sound_class}", trial.script)
     if places != 1:
         return "does not say in one line what its graph class is"

@@ -384,3 +384,13 @@ def test_what_a_count_was_stays() -> None:
         impl.module.note(counted.count - before)
 
     assert run(program)[1] == [len("the current one")]
+
+
+def test_values_of_a_row_are_computed_before_any_is_assigned() -> None:
+    def program(impl: Any) -> None:
+        one, other = impl.current_stream(), impl.new_stream()
+        for _ in range(3):
+            one, other = other, one + other
+        impl.module.note(one)
+
+    assert run(program)[1] == ["a new one" + "the current one" + "a new one"]

@@ -147,6 +147,13 @@ class Assignments(Comprehensions):
                 for part in parts
                 for simple in [all(isinstance(entry, ast.Name) for entry in targets)]
             ]
+            assigned: set[str] = set()
+            for at, target in enumerate(targets):
+                if self._names_in(parts[at]) & assigned:
+                    parts[at] = self._temporary("value", self.lift(parts[at]))
+                cell = scope.find(target.id) if isinstance(target, ast.Name) else None
+                if cell is not None and cell.pinned is not None:
+                    assigned.add(cell.pinned)
             for target, part in zip(targets, parts, strict=True):
                 self._bind(target, part, scope)
             return
