@@ -109,7 +109,7 @@ def parse_object(text: bytes, limit: int = LINE_LIMIT) -> dict[str, Any]:
     if len(text) > limit:
         raise ValueError(f"is longer than {limit >> 20} MiB")
     try:
-        value = json.loads(text.decode("utf-8"), object_pairs_hook=_distinct)
+        value = _DECODER.decode(text.decode("utf-8"))
     except _DuplicateKey as error:
         raise ValueError(f"has the key {_shown(error.key)} twice in one object") from None
     except ValueError:
@@ -134,6 +134,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         raise _DuplicateKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
     return values
+
+
+#: Made once: ``json.loads`` would make one for each line.
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def _check_extent(value: Any) -> None:

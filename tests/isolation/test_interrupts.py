@@ -48,7 +48,7 @@ import io
 import os
 import signal
 
-from conformance.records.record import RecordWriter
+from conformance.records.writer import RecordWriter
 
 begin = RecordWriter.__init__
 

@@ -49,7 +49,7 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_run_ends_as_shown(run: subprocess.CompletedProcess[str]) -> None:
     assert run.returncode == 1, run.stdout[-2000:] + run.stderr
-    assert len(ROW.findall(TEXT)) == 7
+    assert len(ROW.findall(TEXT)) == 8
     assert ROW.findall(run.stdout) == ROW.findall(TEXT)
     (counts,) = re.findall(r"^(verdict .*?^fail .*?)$", TEXT, re.MULTILINE | re.DOTALL)
     assert counts in run.stdout

@@ -116,6 +116,8 @@ def sample(
         "waivers": tuple(_waiver(one) for one in results if one.verdict is Verdict.WAIVED),
         **header,
     }
+    if fields["waivers"]:
+        fields["options"] = {"waivers": "known.toml sha256:0123", **fields["options"]}
     writer = RecordWriter(path)
     writer.header(Header(**fields), plan)
     for one in results:
