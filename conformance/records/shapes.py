@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
@@ -11,6 +10,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from conformance.errors import one_line
+
+#: Thirty years: a sum of such seconds is still a number.
+_LONGEST_S = 1e9
 
 #: Whether a value fits; built once for each type, since a long run has as many results as tests.
 _Test = Callable[[Any], bool]
@@ -61,7 +63,7 @@ def _plain_test(hint: type) -> _Test:
     if hint is NoneType:
         return lambda value: value is None
     if hint is float:  # all of them are durations
-        return lambda value: type(value) in {int, float} and 0 <= value < math.inf
+        return lambda value: type(value) in {int, float} and 0 <= value <= _LONGEST_S
     if hint is int:  # all of them count, or are a status
         return lambda value: type(value) is int and value >= 0
     if issubclass(hint, Enum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from reference_impl.faults import (
     allocator,
+    callables,
     contexts,
     handles,
     hooks,
@@ -30,6 +31,7 @@ FAULTS: tuple[Fault, ...] = (
     *hooks.FAULTS,
     *liveness.FAULTS,
     *contexts.FAULTS,
+    *callables.FAULTS,
     *runtime.FAULTS,
     *runtime_calls.FAULTS,
     *allocator.FAULTS,

@@ -79,6 +79,7 @@ def broken(lines: list[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
     yield "long-number", whole.replace(b'"schema": 3', b'"schema": ' + b"2" * 10_000)
     yield "long-revision", whole.replace(b'"2.13"', b'"' + b"2" * 10_000 + b'.1"')
     yield "infinity", whole.replace(b'"duration_s": 0.0', b'"duration_s": 1e999')
+    yield "beyond-floats", whole.replace(b'"duration_s": 0.0', b'"duration_s": 1' + b"0" * 400)
     yield "no-number", whole.replace(b'"duration_s": 0.0', b'"duration_s": NaN')
     for number in range(len(texts)):
         yield f"line-{number}-cut", "\n".join([*texts[:number], texts[number][:-9], *texts[number + 1 :], ""]).encode()
