@@ -281,6 +281,7 @@ def _deletions(whole: ast.Module) -> None:
         if isinstance(part, ast.Name)
     }
     light = _light(whole)
+    later = _later(whole)
     for block in list(_blocks(whole)):
         here: set[str] = set()
         for node in list(block):
@@ -289,7 +290,11 @@ def _deletions(whole: ast.Module) -> None:
                     entry
                     for entry in node.targets
                     if not isinstance(entry, ast.Name)
-                    or (entry.id in here and entry.id not in captured and entry.id not in light)
+                    or (
+                        entry.id in here
+                        and entry.id not in captured | light
+                        and not any(_is_read(entry.id, way) for way in later[node])
+                    )
                 ]
                 if not node.targets:
                     block.remove(node)
@@ -302,6 +307,40 @@ def _deletions(whole: ast.Module) -> None:
                 del block[place]
         if not block and any(block is getattr(part, "body", None) for part in ast.walk(whole)):
             block.append(ast.Pass())
+
+
+def _later(whole: ast.Module) -> dict[ast.Delete, list[list[ast.stmt]]]:
+    """What may be run after each deletion, in order, one way after the other."""
+    found: dict[ast.Delete, list[list[ast.stmt]]] = {}
+
+    def look(block: list[ast.stmt], ways: list[list[ast.stmt]]) -> None:
+        for place, node in enumerate(block):
+            after = [[*block[place + 1 :], *way] for way in ways]
+            if isinstance(node, ast.Delete):
+                found[node] = after
+            handlers: list[ast.ExceptHandler] = getattr(node, "handlers", [])
+            for handler in handlers:
+                look(handler.body, after)
+            for name in ("body", "orelse", "finalbody"):
+                inner: list[ast.stmt] = getattr(node, name, [])
+                again = [[*inner, *way] for way in after] if isinstance(node, ast.For | ast.While) else []
+                caught = [[*handler.body, *way] for handler in handlers for way in after]
+                look(inner, [*after, *again, *caught])
+
+    look(whole.body, [[]])
+    return found
+
+
+def _is_read(name: str, nodes: list[ast.stmt]) -> bool:
+    """Whether statements read a name before they assign it anew."""
+    for node in nodes:
+        parts = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == name]
+        changed = {part.target for part in ast.walk(node) if isinstance(part, ast.AugAssign)}
+        if any(isinstance(part.ctx, ast.Load) or part in changed for part in parts):
+            return True
+        if name in _assigned_for_sure(node):
+            return False
+    return False
 
 
 def _assigned_for_sure(node: ast.stmt) -> set[str]:

@@ -20,6 +20,7 @@ from conformance.reproducing.specialising.program import Specialiser
 from conformance.reproducing.steps import steps_of
 from conformance.reproducing.tidying import tidy
 from conformance.reproducing.values import Again, Code, Known, NeedsStatements, NotInline, Unwritable, Value
+from conformance.requirements.vocabulary import DIALECTS
 
 if TYPE_CHECKING:
     import pytest
@@ -200,12 +201,20 @@ def _docstring(adapter: Adapter, requirements: Sequence[Requirement], message: s
 def _origin(entry: Requirement, dialect: str) -> list[str]:
     """Where a requirement comes from, in few lines: of documents and statements those about this dialect."""
     own = [name for name in entry.statements if name.startswith(f"{dialect}.")] or list(entry.statements)
-    places = [place for place in entry.documents if place.startswith(f"torch.{dialect}")] or list(entry.documents)
+    about = {place: _dialect_of(place) for place in entry.documents}
+    places = [place for place in about if about[place] in (None, dialect)] or list(about)
     says = "documented in" if entry.level == "must" else "follows from"
     text = f"{says} {'; '.join(places)}"
     if entry.level == "must" and own:
         text += f" ({', '.join(own)})"
     return textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
+
+
+def _dialect_of(place: str) -> str | None:
+    """Which dialect's class a place in the documents is about, or ``None`` when it is about all of them."""
+    if place.startswith("CUDA semantics"):
+        return "cuda"
+    return next((dialect for dialect in DIALECTS if place.startswith(f"torch.{dialect}")), None)
 
 
 def _assemble(docstring: str, start: Beginning, program: Program, message: str) -> str:

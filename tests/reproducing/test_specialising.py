@@ -263,6 +263,23 @@ def test_what_a_helper_made_goes_when_it_ends() -> None:
     assert [ast.unparse(node) for node in deleted] == ["del graph"]
 
 
+@contextlib.contextmanager
+def fresh(impl: Any) -> Iterator[Any]:
+    yield impl.new_graph()
+
+
+def test_what_a_block_was_handed_outlives_it() -> None:
+    def program(impl: Any) -> None:
+        with fresh(impl) as graph:
+            graph.replay()
+        graph.replay()
+        impl.module.note(graph.calls)
+
+    text, log = run(program)
+    assert log == [[{}, "replay", "replay"]]
+    assert "del " not in text
+
+
 def holding(impl: Any) -> None:
     graph = impl.new_graph()
     graph.replay()

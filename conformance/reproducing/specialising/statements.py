@@ -65,7 +65,9 @@ class Statements(Loops):
         before = set(call.owned)
         with self._looking_at(scope):
             status = method(node, scope)
-        if status is NORMAL and self._out is not None:
+        # What is handed to the block of a ``with`` is let go of with the manager that made it.
+        handed = isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield)
+        if status is NORMAL and self._out is not None and not handed:
             self._drop_temporaries(call, before, scope)
         return status
 
