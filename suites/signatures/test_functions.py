@@ -18,7 +18,8 @@ from suites.support.captures import replay
 
 def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The device module's own function, or the adapter's in its place."""
-    function: Callable[..., Any] = getattr(getattr(impl, "module", None), name, otherwise)
+    impl.need_own(name)
+    function: Callable[..., Any] = impl.own(name) or otherwise
     return function
 
 
@@ -44,7 +45,7 @@ def test_graph_pool_handle(impl: Adapter) -> None:
 def test_graph(impl: Adapter, way: str, count: int) -> None:
     """The graph first, then pool and stream; None by name, the default, asks for the context manager's own."""
     manager = _function(impl, "graph", impl.capture)
-    if hasattr(impl, "module"):
+    if impl.own("graph") is not None:
         for position, name in enumerate(("pool", "stream"), 1):
             expect_parameter(manager, "the context manager", name, default=None, kinds=EITHER, position=position)
     x, graph = impl.full(37, 0.0), impl.new_graph()
@@ -112,7 +113,8 @@ def test_graph_liveness(impl: Adapter) -> None:
 
 def _expect_setting(impl: Adapter, name: str, default: Any) -> None:
     """Reject unless the context manager takes `name`, with this default, and captures."""
-    if hasattr(impl, "module"):
+    impl.need_own("graph")
+    if impl.own("graph") is not None:
         manager = _function(impl, "graph", impl.capture)
         kinds = (*EITHER, *BY_KEYWORD)
         expect_parameter(manager, "the context manager", name, default=default, kinds=kinds)
@@ -207,7 +209,7 @@ def test_pool(impl: Adapter) -> None:
 def _expect_graphed_with(impl: Adapter, name: str, default: Any) -> None:
     """Reject unless make_graphed_callables takes the setting by name, with this default."""
     make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
-    if hasattr(impl, "module"):
+    if impl.own("make_graphed_callables") is not None:
         expect_parameter(make, "make_graphed_callables", name, default=default, kinds=(*EITHER, *BY_KEYWORD))
     samples = (impl.full(37, 1.0).requires_grad_(),)
     graphed = expect_no_raise(f"make_graphed_callables takes {name}", lambda: make(_double, samples, **{name: default}))
