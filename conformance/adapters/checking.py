@@ -149,8 +149,7 @@ def _faults_of_methods(spec: str, adapter: Adapter) -> Iterator[str]:
         if name.startswith("_") or not inspect.isfunction(ours):
             continue
         theirs = getattr(adapter, name)
-        example = f"write def {name}{inspect.signature(ours, eval_str=False)}"
-        example = re.sub(r" -> .*|: [^,=)]+(?=[,=)])|(?<=\w): [^,=)]+(?= =)", "", example)
+        example = f"write def {name}{_bare_signature(ours)}"
         if not callable(theirs):
             given = one_line(repr(theirs), 80)
             yield f"the adapter's {name} is {given}, which is no method{_place(spec, adapter, name)}; {example}"
@@ -159,6 +158,13 @@ def _faults_of_methods(spec: str, adapter: Adapter) -> Iterator[str]:
         if refused:
             place = _place(spec, adapter, name)
             yield f"the adapter's {name} takes no {', '.join(refused)}{place}; {example}"
+
+
+def _bare_signature(function: Callable[..., Any]) -> str:
+    """The parameters of a method as one writes them, without their kinds."""
+    signature = inspect.signature(function)
+    parameters = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters, return_annotation=signature.empty))
 
 
 def _arguments_refused(theirs: Callable[..., Any], ours: Callable[..., Any]) -> list[str]:
