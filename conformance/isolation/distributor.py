@@ -235,6 +235,8 @@ class Distributor:
         others = self._supervisor.workers.values()
         fresh = [other for other in others if other.ran == 0]
         if self.queue.needs_worker(fresh=len(fresh), others=len(others)):
+            if not worker.ended_in_order:
+                self._supervisor.expect_losses()
             self._supervisor.start(worker.slot)
         for other in fresh:
             if other.waits:

@@ -101,6 +101,11 @@ class WorkerState:
         return self.ran == 0 and self.ready and self.shutdown is None and self.script is None
 
     @property
+    def ended_in_order(self) -> bool:
+        """Whether it has ended because it was asked to, and no sooner."""
+        return self.shutdown is not None and self.shutdown.finished
+
+    @property
     def failed_to_start(self) -> bool:
         """Whether it, now that it has ended, has never done anything."""
         return self.ran == 0 and self.shutdown is None and self.script is None
