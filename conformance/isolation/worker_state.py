@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,18 @@ class RunningTest:
         nodeid: of the test.
         reports: that came of it; they are held back until it is known what became of the worker.
         done: whether it has ended and the worker said that it is well.
+        start: when it was given to the worker, by the controller's clock.
     """
 
     nodeid: str
     reports: list[pytest.TestReport] = field(default_factory=list)
     done: bool = False
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was given to the worker."""
+        return time.monotonic() - self.start
 
     @property
     def outcome(self) -> Outcome | None:
