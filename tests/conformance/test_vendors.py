@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import sys
 import types
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from conformance.adapters import availability, vendors
+from conformance.adapters import availability, hip, torch_cuda, vendors
 from conformance.adapters.implementations import KNOWN, check
 from conformance.adapters.vendors import VENDORS, Vendor
 from conformance.errors import ImplementationError, Unavailable, Unsupported
@@ -201,3 +202,102 @@ def test_a_package_that_takes_its_process_with_it_does_not_take_the_list(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     assert reason in availability.here("torch.npu")
+
+
+# -- what calls itself cuda -------------------------------------------------------------------------------------------
+
+
+class Runtime(types.ModuleType):
+    """A runtime whose raw allocation gives this error."""
+
+    def __init__(self, error: int) -> None:
+        super().__init__("cuda.bindings.runtime")
+        self.error = error
+        self.cudaError_t = types.SimpleNamespace(cudaErrorMemoryAllocation=2)
+        self.freed: list[int] = []
+
+    def cudaMalloc(self, size: int) -> tuple[int, int]:  # noqa: N802  # CUDA's name
+        return self.error, size
+
+    def cudaFree(self, pointer: int) -> None:  # noqa: N802
+        self.freed.append(pointer)
+
+    def cudaDriverGetVersion(self) -> tuple[int, int]:  # noqa: N802
+        return 0, 13020
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The adapter of torch.cuda where torch was built for this, and NVIDIA's runtime gives this error."""
+    for name, value in (("is_available", lambda: True), ("device_count", lambda: 1), ("set_device", lambda _: None)):
+        monkeypatch.setattr(f"torch.cuda.{name}", value)
+
+    def adapter(error: int = 0, **versions: str | None) -> Any:
+        for name in ("cuda", "hip"):
+            monkeypatch.setattr(f"torch.version.{name}", versions.get(name))
+        monkeypatch.setitem(sys.modules, "cuda.bindings.runtime", Runtime(error))
+        return torch_cuda.adapter()
+
+    return adapter
+
+
+@pytest.mark.parametrize(("error", "believed"), [(0, True), (2, True), (35, False), (999, False)])
+def test_nvidias_runtime_is_believed_where_it_gives_memory(
+    cuda: Callable[..., Any], error: int, believed: bool
+) -> None:
+    adapter = cuda(error, cuda="13.0")
+    assert (adapter.runtime is not None) == believed
+    assert adapter.capabilities["template_editing"] == believed
+    if error == 0:
+        assert adapter.runtime.freed == [256]
+
+
+def test_a_torch_that_was_not_built_for_cuda_has_no_runtime_of_nvidias(cuda: Callable[..., Any]) -> None:
+    assert cuda().runtime is None
+
+
+class Hip:
+    """HIP's functions, which know one address."""
+
+    class _Name:
+        restype: Any = None
+
+        def __call__(self, error: int) -> bytes:
+            return f"hipError{error}".encode()
+
+    def __init__(self) -> None:
+        self.error = 0
+        self.freed: list[int | None] = []
+        self.hipGetErrorName = self._Name()
+
+    def hipMalloc(self, pointer: Any, size: ctypes.c_size_t) -> int:  # noqa: N802  # HIP's names
+        pointer._obj.value = 0x7000
+        return self.error
+
+    def hipFree(self, pointer: ctypes.c_void_p) -> int:  # noqa: N802
+        self.freed.append(pointer.value)
+        return 0
+
+
+def test_rocm_allocates_through_hip(cuda: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Hip()
+    monkeypatch.setattr(hip, "_library", lambda: library)
+    adapter = cuda(hip="6.4")
+    assert adapter.runtime is None
+    assert adapter.capabilities["template_editing"] is False
+    monkeypatch.setattr(adapter, "module", types.SimpleNamespace(is_current_stream_capturing=bool, synchronize=bool))
+    adapter.unsafe_call()
+    assert adapter.recover() is None
+    assert library.freed == [0x7000]
+    library.error = 900
+    with pytest.raises(RuntimeError, match="hipMalloc: hipError900"):
+        adapter.unsafe_call()
+
+
+def test_without_hips_library_there_is_no_raw_allocation(
+    cuda: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hip._library.cache_clear()
+    monkeypatch.setattr(hip, "_LIBRARIES", ("libnothing_of_this_name.so",))
+    with pytest.raises(Unsupported, match=r"HIP's library cannot be found .*libnothing_of_this_name\.so"):
+        cuda(hip="6.4").unsafe_call()
