@@ -9,6 +9,7 @@ judged on the software device as on one that is asynchronous.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import sys
@@ -181,13 +182,19 @@ def _call_factory(spec: str, factory: Callable[..., object], device: str | None)
     except ConformanceError as error:
         raise ImplementationError(f"--impl={spec}: {error}") from None
     except Exception as error:
-        where = last_line_in(error, inspect.getsourcefile(inspect.unwrap(factory)) or "")
+        where = last_line_in(error, _file_of(factory))
         raise ImplementationError(f"--impl={spec}: making the adapter failed{where}: {one_line(error)}") from None
     if not isinstance(adapter, Adapter):
         raise ImplementationError(
             f"--impl={spec}: the function returned a {type(adapter).__name__}, not a conformance.adapter.Adapter"
         )
     return adapter
+
+
+def _file_of(factory: Callable[..., object]) -> str:
+    with contextlib.suppress(TypeError):  # an object that can be called
+        return inspect.getsourcefile(inspect.unwrap(factory)) or ""
+    return ""
 
 
 def _takes_device(factory: Callable[..., object]) -> bool:

@@ -68,8 +68,8 @@ def lacking(error: BaseException, adapter: Adapter) -> str | None:
         return published(said(causes[place]))
     first = causes[-1]
     if isinstance(first, AttributeError) and first.name == "reset" and not adapter.has_reset:
-        # An adapter for a class whose page lists reset() is refused without it.
-        return f"{adapter.graph_class.__qualname__} has no reset(), and its page lists none"
+        # Where the page lists it, a test of its own asks for it.
+        return f"{adapter.graph_class.__qualname__} has no reset()"
     return None
 
 
