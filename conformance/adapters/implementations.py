@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
 from conformance.requirements.revisions import documented
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, is_name
-from conformance.text import published
+from conformance.text import further_lines, published
 from conformance.tracebacks import last_line_in
 
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def _named(spec: str, device: str | None, revision: str | None) -> Adapter:
 
 
 def resolve_all(
-    specs: Sequence[str], *, device: str | None = None, revision: str | None = None, trial: bool = True
+    specs: Sequence[str],
+    *,
+    device: str | None = None,
+    revision: str | None = None,
+    trial: bool = True,
+    suites: bool = False,
 ) -> dict[str, Adapter]:
     """The adapters that `specs` name, by their names in reports, each tried where tests are to run.
 
@@ -135,6 +140,7 @@ def resolve_all(
         device: likewise.
         revision: likewise.
         trial: make a graph and call what every test needs; not in a process that must come as far as its tests.
+        suites: whether the kit's own suites are to run, which need what other tests may do without.
 
     Raises:
         UsageError: as `resolve`; or two implementations have one name.
@@ -144,7 +150,7 @@ def resolve_all(
         adapter = _named(spec, device, revision)
         check(spec, adapter, trial=trial)
         if trial:
-            _check_members(spec, adapter)
+            _check_members(spec, adapter, suites=suites)
         pairs.append((spec, adapter))
     _tell_apart(pairs)
     return {adapter.name: adapter for _, adapter in pairs}
@@ -260,19 +266,19 @@ def _check_constructor(spec: str, adapter: Adapter) -> None:
         name = adapter.graph_class.__qualname__
         where = last_line_in(error)
         faults = [f"a {name} cannot be constructed: {one_line(error)}{where}", *_member_faults(adapter)]
-        raise ImplementationError(f"--impl={spec}: {'; '.join(faults)}") from None
+        raise ImplementationError(f"--impl={spec}:{further_lines(faults)}") from None
 
 
-def _check_members(spec: str, adapter: Adapter) -> None:
-    faults = _member_faults(adapter)
+def _check_members(spec: str, adapter: Adapter, *, suites: bool) -> None:
+    faults = _member_faults(adapter, suites=suites)
     if faults:
-        raise ImplementationError(f"--impl={spec}: the adapter is wrong: {'; '.join(faults)}")
+        raise ImplementationError(f"--impl={spec}: the adapter is wrong:{further_lines(faults)}")
 
 
-def _member_faults(adapter: Adapter) -> list[str]:
+def _member_faults(adapter: Adapter, *, suites: bool = False) -> list[str]:
     from conformance.adapters.members import faults_in
 
-    return faults_in(adapter)
+    return faults_in(adapter, suites=suites)
 
 
 # -- by name ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.adapters.implementations import KNOWN, resolve_all
 from conformance.errors import ImplementationError
+from conformance.records.verdicts import Verdict
 from tests.conformance.conftest import Kit
 
 pytest_plugins = ["pytester"]
@@ -92,6 +93,9 @@ VENDOR = """
         def is_current_stream_capturing(self): return False
         def synchronize(self): ...
 
+    class Declines(NoTensors):
+        capabilities = {"pools": False, "memory_stats": False}
+
     class Helpers(NoTensors):
         streams = ()
         def new_streams(self): ...
@@ -138,7 +142,7 @@ FAULTS = [
             "did you mean 'current_stream'? at ",
             "is_current_stream_capturing gives str 'no', which is not a bool at ",
             "memory_allocated gives str 'lots', which is not an int at ",
-            "read gives list [1.0, 1.0], which is not a tensor at ",
+            "read gives list [1.0, 1.0], which is not a tensor on the host with the values that were written, 1.0 at ",
         ],
     ),
 ]
@@ -158,19 +162,21 @@ def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_all_faults_are_told_at_once_with_their_places(vendor: Path, attribute: str, faults: list[str]) -> None:
     with pytest.raises(ImplementationError) as refusal:
         resolve_all([f"vendor.py:{attribute}"])
-    line = str(refusal.value)
-    assert line.startswith(f"--impl=vendor.py:{attribute}: the adapter is wrong: ")
-    assert "\n" not in line
+    text = str(refusal.value)
+    assert text.startswith(f"--impl=vendor.py:{attribute}: the adapter is wrong:")
     for fault in faults:
-        assert fault in line
-    assert line.count(f" at {vendor}, line ") == len(faults)
+        assert fault in text
+    # One alone stands on the first line, several on lines of their own.
+    lines = text.splitlines()
+    assert len(lines[1:] or lines) == len(faults)
+    assert all(f" at {vendor}, line " in line for line in lines[1:] or lines)
 
 
 def test_what_is_missing_is_told_beside_what_is_called_nearly_so() -> None:
     with pytest.raises(ImplementationError) as refusal:
         resolve_all(["vendor.py:Synchronise"])
     assert "no adapter has a member 'synchronise'; did you mean 'synchronize'? at " in str(refusal.value)
-    assert "it has no synchronize(), which every test needs at " in str(refusal.value)
+    assert "it has no synchronize() at " in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -209,3 +215,53 @@ def test_a_session_ends_before_its_first_test(kit: Kit, where: str) -> None:
     assert text.count("did you mean 'synchronize'?") == 1
     assert "passed" not in text
     assert "failed" not in text
+
+
+def test_what_only_the_suites_need_is_told_where_they_are_to_run() -> None:
+    with pytest.raises(ImplementationError) as refusal:
+        resolve_all(["vendor.py:NoTensors"], suites=True)
+    lines = str(refusal.value).splitlines()[1:]
+    told = {line.split("no ")[1].split("(")[0]: line for line in lines}
+    assert {"new_stream", "new_event", "default_stream", "graph_pool_handle", "memory_allocated"} <= {*told}
+    assert "; write `def new_stream(self): return backend.Stream()`" in told["new_stream"]
+    assert 'Stream()`, or declare capabilities={"' not in told["new_stream"]
+    assert told["graph_pool_handle"].endswith('backend.graph_pool_handle()`, or declare capabilities={"pools": False}')
+
+
+def test_what_is_declared_absent_need_not_be_there() -> None:
+    with pytest.raises(ImplementationError) as refusal:
+        resolve_all(["vendor.py:Declines"], suites=True)
+    assert "graph_pool_handle" not in str(refusal.value)
+    assert "memory_" not in str(refusal.value)
+
+
+def test_a_missing_method_after_a_test_is_the_adapters_fault(kit: Kit) -> None:
+    """Also where nobody looked before: the session goes on after a worker that died of it, for example."""
+    file = kit.folder / "fake.py"
+    file.write_text(
+        file.read_text(encoding="utf-8")
+        + textwrap.dedent("""
+            class Late(Fake):
+                ready = False
+                def recover(self):
+                    return Adapter.synchronize(self) if self.ready else None
+        """),
+        encoding="utf-8",
+    )
+    kit.tests("""
+        @requirement("alpha.one")
+        def test_it(impl):
+            impl.ready = True
+
+        @requirement("beta.pooled")
+        def test_declined(impl): ...
+
+        @requirement("alpha.two")
+        def test_again(impl):
+            fail("two", "none")
+    """)
+    result, record = kit.recorded(impl="fake.py:Late")
+    assert result.ret == 3
+    assert {outcome.verdict for outcome in record.results} == {Verdict.ERROR}
+    message = "the adapter 'fake' has no synchronize(), which is called after each test: write it"
+    assert [outcome.message for outcome in record.results] == [message] * 3
