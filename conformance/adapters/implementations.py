@@ -113,12 +113,13 @@ def resolve(spec: str, *, device: str | None = None, revision: str | None = None
         ImplementationError: `spec` names nothing, or something that cannot be tested; one line that says what.
         UsageError: `revision` is no release.
     """
-    adapter = _named(spec, device, revision)
+    adapter = named(spec, device, revision)
     check(spec, adapter)
     return adapter
 
 
-def _named(spec: str, device: str | None, revision: str | None) -> Adapter:
+def named(spec: str, device: str | None, revision: str | None) -> Adapter:
+    """The adapter that `spec` names, as `resolve` gives it, not checked."""
     adapter = _known_adapter(spec, spec, device) if ":" not in spec else _from_attribute(spec, device)
     if revision is not None:
         adapter.revision = _checked_revision(revision)
@@ -147,7 +148,7 @@ def resolve_all(
     """
     pairs: list[tuple[str, Adapter]] = []
     for spec in specs:
-        adapter = _named(spec, device, revision)
+        adapter = named(spec, device, revision)
         check(spec, adapter, trial=trial)
         if trial:
             _check_members(spec, adapter, suites=suites)

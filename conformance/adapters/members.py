@@ -26,6 +26,10 @@ from conformance.tracebacks import last_line_in, missing_method
 _OF_STREAMS = ("wait_stream", "wait_event", "record_event", "synchronize")
 _OF_EVENTS = ("record", "wait", "synchronize")
 _CHARACTERS = 60
+#: What some members call on the adapter by default, so that what is wrong there would be told once more.
+_CALLED_BY = {"read": ("synchronize",), "recover": ("synchronize", "is_current_stream_capturing")}
+#: By the member that they are about, the programs of several calls.
+PROGRAMS = {"capture_begin": "a capture and its replay", "capture": "the same with capture()"}
 
 
 def faults_in(adapter: Adapter, *, suites: bool = False) -> list[str]:
@@ -135,7 +139,7 @@ class Examination:
         for member, replay in (("capture_begin", trial.replay), ("capture", trial.replay_through_the_context)):
             if member in self._misshapen:
                 continue
-            self._began(member)
+            self._began(PROGRAMS[member])
             try:
                 self._ended(_of_replay(member, replay(self._adapter)))
             except (Exception, Unsupported) as error:
@@ -146,13 +150,13 @@ class Examination:
     def _of_failed_replay(self, member: str, error: BaseException) -> Answer:
         words = one_line(error) + last_line_in(error)
         if isinstance(error, Unsupported) or is_out_of_memory(error):
-            return Answer(member, words)
+            return Answer(PROGRAMS[member], words)
         if _is_a_slip(error, self._adapter) or self._is_no_context(member, error):
             return self._of_error(member, error)
         missing = _missing(error)
         if missing is not None:
-            return self._of_error(missing, error) if self._suites else Answer(member, words)
-        return Answer(member, words, "class", f"{trial.step(error)} raised {words}")
+            return self._of_error(missing, error) if self._suites else Answer(missing, words)
+        return Answer(PROGRAMS[member], words, "class", f"{trial.step(error)} raised {words}")
 
     def _is_no_context(self, member: str, error: BaseException) -> bool:
         """Whether what an adapter's own method returned cannot be entered, which is not the class's doing."""
@@ -195,7 +199,7 @@ class Examination:
             judged: elsewhere, when it raises.
             told: whether to tell what it gives when all is well.
         """
-        if member in self._misshapen or self._is_declined(member):
+        if {member, *_CALLED_BY.get(member, ())} & {*self._misshapen} or self._is_declined(member):
             return None
         self._began(member)
         try:
@@ -249,10 +253,11 @@ class Examination:
 def _shown(member: str, value: object) -> str:
     """`value` in a few words; numbers only of what was read, since the device may not have others yet."""
     torch = sys.modules.get("torch")  # where nobody has imported it, there are no tensors
-    if torch is not None and isinstance(value, torch.Tensor):
-        return str(value.tolist()) if member == "read" else f"of shape {tuple(value.shape)} on {value.device}"
     try:
-        return one_line(repr(value), _CHARACTERS)
+        if torch is None or not isinstance(value, torch.Tensor):
+            return one_line(repr(value), _CHARACTERS)
+        was_read = member == "read" and value.device.type == "cpu"
+        return one_line(str(value.tolist()) if was_read else f"of shape {tuple(value.shape)} on {value.device}")
     except Exception:  # its own code
         return f"<{type(value).__name__}>"
 
@@ -260,8 +265,8 @@ def _shown(member: str, value: object) -> str:
 def _of_replay(member: str, values: object) -> Answer:
     words = one_line(str(values), _CHARACTERS)
     if values == trial.EXPECTED:
-        return Answer(member, words)
-    return Answer(member, words, "class", f"the replay of a small graph gave {words} for seven times 4")
+        return Answer(PROGRAMS[member], words)
+    return Answer(PROGRAMS[member], words, "class", f"the replay of a small graph gave {words} for seven times 4")
 
 
 def _is_a_wrong_type(error: Exception) -> bool:
