@@ -8,15 +8,14 @@ import inspect
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from conformance.adapter import Adapter, ModuleAdapter
+from conformance.adapter import Adapter
 from conformance.adapters import trial
 from conformance.adapters.answers import Answer
-from conformance.adapters.declared import contradictions
 from conformance.adapters.remedies import CAPABILITY_OF, remedy
-from conformance.adapters.shapes import is_alike, is_of_the_kit, misshapen, place_of
+from conformance.adapters.spelling import is_alike, is_of_the_kit, misspelt, place_of
 from conformance.errors import Unsupported, is_out_of_memory, one_line
 from conformance.requirements.revisions import Revision
 from conformance.requirements.vocabulary import CAPABILITIES
@@ -26,13 +25,14 @@ from conformance.tracebacks import last_line_in, missing_method
 _OF_STREAMS = ("wait_stream", "wait_event", "record_event", "synchronize")
 _OF_EVENTS = ("record", "wait", "synchronize")
 _CHARACTERS = 60
+_NO_CAPTURE = "write new_stream, or `needs_side_stream = False` if the default stream can capture"
 #: What some members call on the adapter by default, so that what is wrong there would be told once more.
 _CALLED_BY = {"read": ("synchronize",), "recover": ("synchronize", "is_current_stream_capturing")}
 #: By the member that they are about, the programs of several calls.
 PROGRAMS = {"capture_begin": "a capture and its replay", "capture": "the same with capture()"}
 
 
-def faults_in(adapter: Adapter, *, suites: bool = False) -> list[str]:
+def faults_in(adapter: Adapter, *, suites: bool = False, misshapen: Collection[str] = ()) -> list[str]:
     """Whatever would fail in every test, and in none for what the graph class does; each with its place.
 
     What the device has no memory for just now, and what an adapter may leave out, is no fault.
@@ -40,9 +40,10 @@ def faults_in(adapter: Adapter, *, suites: bool = False) -> list[str]:
     Args:
         adapter: to look at.
         suites: whether the kit's own suites are to run, which need what other tests may do without.
+        misshapen: members that cannot be called, which somebody else tells of.
     """
     answers: list[Answer] = []
-    Examination(adapter, ended=answers.append, suites=suites).run()
+    Examination(adapter, ended=answers.append, suites=suites, misshapen=misshapen).run()
     faults = [answer.trouble for answer in answers if answer.whose == "adapter"]
     return list(dict.fromkeys(faults))
 
@@ -55,6 +56,7 @@ class Examination:
         began: is told each member before it is called, which may end the process.
         ended: is told each answer.
         suites: whether what the kit's own suites need has to be there.
+        misshapen: members that cannot be called.
         thorough: whether to call what only some tests do, too, where that takes time or may end the process.
     """
 
@@ -65,6 +67,7 @@ class Examination:
         ended: Callable[[Answer], None],
         began: Callable[[str], None] = lambda _: None,
         suites: bool = False,
+        misshapen: Collection[str] = (),
         thorough: bool = False,
     ) -> None:
         self._adapter = adapter
@@ -72,15 +75,14 @@ class Examination:
         self._ended = ended
         self._suites = suites
         self._thorough = thorough
-        self._misshapen: Mapping[str, str] = {}
+        self._misshapen = misshapen
         self._errors: set[str] = set()
 
     def run(self) -> None:
         """Call all."""
         adapter = self._adapter
-        self._misshapen = misshapen(adapter)
-        for member, text in (*self._misshapen.items(), *contradictions(adapter)):
-            self._ended(Answer(member, "not called", "adapter", text))
+        for member, text in misspelt(adapter):
+            self._ended(Answer(member, "never called", "adapter", text))
         with warnings.catch_warnings(), contextlib.ExitStack() as stack:
             warnings.simplefilter("ignore")
             self._call("environment", _is_facts, "a dictionary of strings", judged=True)
@@ -149,6 +151,9 @@ class Examination:
 
     def _of_failed_replay(self, member: str, error: BaseException) -> Answer:
         words = one_line(error) + last_line_in(error)
+        if isinstance(error, Unsupported) and member == "capture_begin" and self._suites:
+            text = f"no graph can be captured: {one_line(str(error))}; {_NO_CAPTURE}"
+            return Answer(PROGRAMS[member], words, "adapter", text)
         if isinstance(error, Unsupported) or is_out_of_memory(error):
             return Answer(PROGRAMS[member], words)
         if _is_a_slip(error, self._adapter) or self._is_no_context(member, error):
@@ -209,6 +214,11 @@ class Examination:
             return None
         except Exception as error:
             self._ended(self._of_raising(member, error, needed=needed, judged=judged))
+            return None
+        if inspect.iscoroutine(value):
+            value.close()
+            text = f"{member} is a coroutine function, and nobody awaits it{place_of(self._adapter, member)}"
+            self._ended(Answer(member, "a coroutine", "adapter", text))
             return None
         if fits is not None and not fits(value):
             what = f"{type(value).__name__} {_shown(member, value)}"
@@ -272,9 +282,7 @@ def _of_replay(member: str, values: object) -> Answer:
 def _is_a_wrong_type(error: Exception) -> bool:
     """Whether the kit's adapter for modules could make nothing of what the module gave."""
     innermost = list(traceback.walk_tb(error.__traceback__))[-1][0]
-    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(
-        ModuleAdapter
-    )
+    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(Adapter)
 
 
 def _is_a_slip(error: BaseException, adapter: Adapter) -> bool:

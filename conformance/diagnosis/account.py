@@ -70,6 +70,7 @@ def _about(facts: Facts | None) -> Iterator[str]:
         ("and lacks", ", ".join(facts.lacks) or "nothing"),
     ]
     yield from _table(rows)
+    yield from _list("derived, since no adapter says so", facts.derived)
 
 
 def _calls(answers: Sequence[Answer]) -> Iterator[str]:

@@ -45,24 +45,25 @@ def main(arguments: Sequence[str]) -> None:
 def _examine(words: dict[str, Any], tell: Any) -> None:
     # Only now: what importing the implementation trips over is told, too.
     from conformance.adapters.answers import Answer
-    from conformance.adapters.implementations import check, named
+    from conformance.adapters.checking import ESSENTIAL, shape_faults
+    from conformance.adapters.implementations import named
     from conformance.adapters.members import Examination
     from conformance.diagnosis.facts import facts_of
 
     spec = words["spec"]
     adapter = named(spec, words["device"], words["revision"])
-    try:
-        check(spec, adapter, trial=False)
-    except ConformanceError as error:
-        trouble = str(error).removeprefix(f"--impl={spec}: ")
-        tell(answer=Answer("declarations", "not as they have to be", "adapter", trouble).to_dict())
-    else:
-        tell(facts=facts_of(spec, adapter, words["revision"]).to_dict())
+    misshapen = dict(shape_faults(spec, adapter))
+    for member, text in misshapen.items():
+        tell(answer=Answer(member.partition(" ")[0], "not as it has to be", "adapter", text).to_dict())
+    if ESSENTIAL & {*misshapen}:
+        return
+    tell(facts=facts_of(spec, adapter, words["revision"]).to_dict())
     Examination(
         adapter,
         began=lambda member: tell(began=member),
         ended=lambda answer: tell(answer=answer.to_dict()),
         suites=True,
+        misshapen=misshapen,
         thorough=True,
     ).run()
 

@@ -25,6 +25,7 @@ class Facts:
         has: of the members that its page lists, those that are there.
         lacks: and those that are not.
         declared: the capabilities.
+        derived: what nobody wrote and the kit found out itself.
     """
 
     graph_class: str
@@ -34,6 +35,7 @@ class Facts:
     has: tuple[str, ...]
     lacks: tuple[str, ...]
     declared: dict[str, bool]
+    derived: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as JSON values."""
@@ -58,6 +60,7 @@ def facts_of(spec: str, adapter: Adapter, revision: str | None) -> Facts:
         has=tuple(name for name in listed if callable(getattr(cls, name, None))),
         lacks=tuple(name for name in listed if not callable(getattr(cls, name, None))),
         declared=dict(adapter.capabilities),
+        derived=tuple(adapter.derivation),
     )
 
 
@@ -75,6 +78,8 @@ def _note(spec: str, cls: type) -> str:
 
 def _origin(adapter: Adapter, name: str, spec: str) -> str:
     """How the dialect or the revision came about."""
+    if adapter.derivation:
+        return "derived as said below"
     if spec in KNOWN:
         return "as the kit's adapter for it says"
     base = next((known for known, entry in KNOWN.items() if any(map(entry.defines, adapter.graph_class.__mro__))), None)

@@ -95,12 +95,12 @@ CASES = (
         "no-graph-class", "class adapter: ...\n", "is no graph class that the kit knows", "capture_begin", placed=False
     ),
     # -- what an adapter says of itself
-    _file("no-name", _BARE.format("revision, graph_class = '2.14', int"), "has no 'name'", placed=False),
-    _file("no-revision", _BARE.format("name, graph_class = 'vendor', int"), "has no 'revision'", placed=False),
-    _file("no-class", _BARE.format("name, revision = 'vendor', '2.14'"), "has no 'graph_class'", placed=False),
+    _file("no-name", _BARE.format("revision, graph_class = '2.14', reference_impl.CUDAGraph"), "has no 'name'"),
+    _file("no-revision", _BARE.format("name, graph_class = 'vendor', reference_impl.CUDAGraph"), "has no 'revision'"),
+    _file("no-class", _BARE.format("name, revision = 'vendor', '2.14'"), "has no 'graph_class'"),
     _value("brackets", "name='vendor[0]'", "name must be printable ASCII without brackets", "'vendor[0]'"),
     _value("name-of-bytes", "name=b'vendor'", "name must be printable ASCII"),
-    _value("dialect", "dialect='CUDA'", "dialect is 'CUDA'; known: cuda, xpu, accelerator"),
+    _value("dialect", "dialect='CUDA'", "the adapter's dialect must be one of cuda, xpu, accelerator, not 'CUDA'"),
     _value("revision", "revision='newest'", "'newest' is not a revision such as '2.8'"),
     _value("revision-to-come", "revision='99.1'", "the kit quotes no document that is later"),
     _value("revision-of-floats", "revision=2.14", "the adapter's revision: "),
@@ -110,14 +110,21 @@ CASES = (
     _value(
         "contradiction",
         "capabilities={'template_editing': True, 'raw_handles': False}, runtime=reference_impl.cudart()",
-        "template_editing is declared present and raw_handles absent",
-        'declare capabilities={"template_editing": False}',
+        "capability 'template_editing' is declared True and 'raw_handles' False",
     ),
-    _value("no-runtime", "capabilities={'template_editing': True}", "the adapter has no runtime to edit with"),
-    _value("side-stream", "needs_side_stream='no'", "needs_side_stream is str 'no', and has to be True or False"),
-    _value("visible-devices", "visible_devices=0", "visible_devices is int 0, and has to be a name or None"),
+    _value(
+        "no-runtime",
+        "capabilities={'template_editing': True}",
+        "'template_editing' is declared True, and the adapter has no 'runtime' to edit with",
+    ),
+    _value("side-stream", "needs_side_stream='no'", "needs_side_stream must be a bool, not 'no'"),
+    _value(
+        "visible-devices",
+        "visible_devices=0",
+        "visible_devices must be the name of an environment variable, or None, not 0",
+    ),
     # -- the class
-    _value("instance", "cls=reference_impl.CUDAGraph()", "graph_class is ", "which is no class"),
+    _value("instance", "cls=reference_impl.CUDAGraph()", "the adapter's graph_class must be a class, not <"),
     _file(
         "no-replay", "class Graph: ...\ndef adapter(): return made(cls=Graph)\n", "has no capture_begin", placed=False
     ),
@@ -133,13 +140,17 @@ CASES = (
     _value("no-stream", "module=Without('stream')", "stream raised AttributeError", "write `def stream(self, stream)"),
     _member("misspelt", "def synchronise(self): ...", "no adapter has a member 'synchronise'; did you mean 'synch"),
     # -- members of another kind
-    _member("attribute", "synchronize = 5", "synchronize is int 5, and has to be a method"),
-    _member("property", "@property\ndef synchronize(self): ...", "synchronize is a property, and has to be a method"),
-    _member("arity", "def read(self): ...", "read cannot be called as read(tensor): too many positional arguments"),
-    _member("arity-2", "def synchronize(self, device): ...", "missing a required argument: 'device'"),
+    _member("attribute", "synchronize = 5", "synchronize is 5, which is no method"),
+    _member("property", "@property\ndef synchronize(self): ...", "synchronize is a property, which is no method"),
+    _member("arity", "def read(self): ...", "the adapter's read takes no 'tensor'"),
+    _member(
+        "arity-2",
+        "def synchronize(self, device): ...",
+        "the adapter's synchronize cannot be called: missing a required argument: 'device'",
+    ),
     _member("coroutine", "async def synchronize(self): ...", "synchronize is a coroutine function"),
-    _member("device-method", "def device(self): ...", "device gives method ", "which is not a torch.device"),
-    _member("device-name", "device = 'cpu'", "device gives str 'cpu', which is not a torch.device"),
+    _value("device-method", "device=lambda: None", "device gives function ", "which is not a torch.device"),
+    _value("device-name", "device='cpu'", "device gives str 'cpu', which is not a torch.device"),
     # -- what members give
     _member("no-current", "def current_stream(self): ...", "current_stream gives NoneType None, which is not a stream"),
     _member("no-new-stream", "def new_stream(self): ...", "new_stream gives NoneType None, which is not a stream with"),
@@ -185,9 +196,10 @@ CASES = (
     # -- several
     Malformed(
         "several",
-        "class Vendor(OnHost):\n    synchronize = 5\n    def new_stream(self): ...\n    def full(self, *_): ...\n\n\n"
+        "class Vendor(OnHost):\n    synchronize = 5\n    def new_stream(self): ...\n"
+        "    def full(self, shape, value, dtype=None): ...\n\n\n"
         "def adapter(): return made(Vendor, capabilities={'template_editing': True})\n",
-        ("synchronize is int 5", "new_stream gives NoneType", "full gives NoneType", "no runtime to edit with"),
+        ("synchronize is 5", "new_stream gives NoneType", "full gives NoneType", "no 'runtime' to edit with"),
         faults=4,
     ),
 )
