@@ -51,7 +51,8 @@ def account(request: Request, findings: Findings, probes: Sequence[Probe], troub
     yield from _about(findings.facts)
     yield from _calls(findings.answers)
     yield from _capabilities(findings.facts, probes, trouble)
-    yield from _list("to mend", [*faults(findings, probes), *failures(findings)])
+    # What the class does under a wrong adapter says nothing of the class.
+    yield from _list("to mend", faults(findings, probes) or failures(findings))
     notes = [answer.trouble for answer in findings.answers if answer.whose == "declaration"]
     yield from _list("to declare, or to expect as failures", [*notes, *_doubts(findings.facts, probes)])
     yield ""
@@ -120,7 +121,7 @@ def _list(title: str, texts: Sequence[str]) -> Iterator[str]:
 def _last(request: Request, findings: Findings, probes: Sequence[Probe], trouble: str | None) -> str:
     if findings.kit is not None:
         return f"the kit failed: {findings.kit}"
-    first = next(iter([*faults(findings, probes), *failures(findings)]), None)
+    first = next(iter(faults(findings, probes) or failures(findings)), None)
     if first is not None:
         return f"NOT READY: mend this first: {first}"
     if trouble is not None:
