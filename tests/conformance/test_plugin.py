@@ -486,12 +486,15 @@ def test_the_summary_counts_then_names_failures_by_requirement(kit: Kit) -> None
             "not_run * 0 * 1 * 0 *",
             "fail * 4 * 1 * 1 *",
             "requirement * level * verdict * tests * reason",
-            "alpha.one * must * fail * 2 * the first is wrong",
-            "alpha.two * should * fail * 1 * the second is wrong",
-            "alpha.left-open * may * fail * 1 * open",
-            "DOES NOT CONFORM: fake as cuda 2.13: *",
+            "alpha.one * must * fail * 2 * expected: p",
+            "* seen: the first is wrong",
+            "alpha.two * should * fail * 1 * expected: p",
+            "* seen: the second is wrong",
+            "alpha.left-open * may * fail * 1 * expected: p",
+            "* seen: open",
         ]
     )
+    assert result.outlines[-1].startswith("DOES NOT CONFORM: fake as cuda 2.13: ")
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
