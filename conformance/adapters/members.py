@@ -103,8 +103,8 @@ class Examination:
         self._call("is_current_stream_capturing", _is_bool, "a bool", needed=True)
         self._call("new_stream", _has(_OF_STREAMS), f"a stream with {', '.join(_OF_STREAMS)}")
         self._call("default_stream", _is_there, "a stream", judged=True)
-        self._call("new_event", _has(_OF_EVENTS), f"an event with {', '.join(_OF_EVENTS)}")
-        self._call("recover", _is_trouble, "None, or what is wrong, in words")
+        self._call("new_event", _has(_OF_EVENTS), f"an event with {', '.join(_OF_EVENTS)}", judged=True)
+        self._call("recover", _is_trouble, "None or a str")
 
     def _tensors(self) -> None:
         for member in ("memory_allocated", "memory_reserved"):
@@ -238,7 +238,7 @@ class Examination:
             return Answer(member, words)
         if isinstance(error, NotImplementedError) and not needed:
             return self._of_error(member, error) if self._suites and self._is_owed(member) else Answer(member, words)
-        if judged and not _is_a_wrong_type(error):
+        if judged and not _is_a_wrong_type(error) and not _is_a_slip(error, self._adapter):
             capability = CAPABILITY_OF.get(member)
             if capability is None or not self._is_owed(member):
                 return Answer(member, words)

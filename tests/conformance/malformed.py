@@ -187,7 +187,7 @@ CASES = (
     ),
     _member("no-bool", "def is_current_stream_capturing(self): ...", "gives NoneType None, which is not a bool"),
     _member("facts", "def environment(self): return {'driver': 5}", "which is not a dictionary of strings"),
-    _member("recovered", "def recover(self): return 0", "recover gives int 0, which is not None, or what is wrong"),
+    _member("recovered", "def recover(self): return 0", "recover gives int 0, which is not None or a str"),
     _member("capture", "def capture(self, graph, **settings): return graph", "write `def capture(self, graph, *"),
     # -- what members raise
     _member("raises", "def synchronize(self): raise OSError('lost')", "synchronize raised OSError: lost"),
