@@ -46,7 +46,8 @@ def _forked_sleeper():
 
 @requirement("hostile.behaves")
 @pytest.mark.parametrize("number", range(LAST + 1))
-def test_it(impl, observe, number, tmp_path, capfd):
+def test_it(impl, observe, number, tmp_path, request):
+    observe("spare", request.config.workerinput["conformance"]["spare"])
     observe("process", os.getpid())
     observe("forked", _is_zygote(os.getpid()))
     observe("folder", str(tmp_path))
@@ -146,6 +147,19 @@ def test_a_class_whose_import_starts_a_thread_is_never_forked(folder: Path, tmp_
     outcome = session(folder, tmp_path / "run.jsonl", LOSS="crash", TMPDIR=str(tmp_path))
     assert _by_number(outcome.record) == LOST, outcome.output
     assert set(_forked(outcome.record)) == {False}
+    # Instead, a spare worker is ready for the place of the next one that is lost.
+    assert [result.observations["spare"] for result in outcome.record.results if result.observations][-1] is True
+    assert _marked(tmp_path) == []
+
+
+def test_a_worker_for_each_test_is_a_spare_one(folder: Path, tmp_path: Path) -> None:
+    words = ("--isolate=test", "-k", "test_it[toy-0] or test_it[toy-3] or test_it[toy-6]")
+    outcome = session(folder, tmp_path / "run.jsonl", *words, LOSS="crash", TMPDIR=str(tmp_path))
+    assert outcome.status == 0, outcome.output
+    observations = [result.observations for result in outcome.record.results]
+    assert [entry["spare"] for entry in observations] == [False, False, True]
+    assert len({entry["process"] for entry in observations}) == 3
+    assert _marked(tmp_path) == []
 
 
 def test_a_run_survives_the_end_of_its_zygote(folder: Path, tmp_path: Path) -> None:
