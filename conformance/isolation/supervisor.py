@@ -147,8 +147,8 @@ class Supervisor:
         so that each test says what the class does in it.
         """
         if worker.process.forked and self._zygote is not None:
-            # Whatever the reason is: a fresh interpreter will show whether it is the class.
-            self._zygote.end()
+            # Whatever the reason is: a fresh interpreter will show whether it is the class.  Other forks go on.
+            self._zygote.unfit = "a fork of it came to no test"
             self.start(worker.slot)
             return
         self._trial = False

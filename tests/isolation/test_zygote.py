@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from conformance.isolation.footprint import Footprint
+from conformance.isolation.zygote import seen_from_outside
 from conformance.records.record import Record
 from tests.isolation.conftest import command, environment, session
 
@@ -197,6 +198,18 @@ def test_forks_end_with_the_run(folder: Path, tmp_path: Path, name: str) -> None
 def _has_fork(folder: Path) -> bool:
     zygotes = [pid for pid in _marked(folder) if b"zygote_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return len(zygotes) > 1
+
+
+@pytest.mark.parametrize(("end", "code"), [("exit 7", 7), ("kill -9 $$", -9)])
+def test_a_fork_is_seen_without_its_zygote(end: str, code: int) -> None:
+    process = subprocess.Popen(["/bin/sh", "-c", f"read line; {end}"], stdin=subprocess.PIPE)
+    assert seen_from_outside(process.pid) == (False, None)
+    assert process.stdin is not None
+    process.stdin.close()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert seen_from_outside(process.pid) == (True, code)
+    process.wait()
+    assert seen_from_outside(process.pid) == (True, None)
 
 
 def _with_one_thread(footprint: Footprint) -> Footprint:
