@@ -43,8 +43,8 @@ def start(config: pytest.Config, options: Options) -> None:
     if hasattr(config, "workerinput"):
         from conformance.isolation.messages import START_UP
 
-        trial = config.workerinput[START_UP]["trial"]
-        _execute(config, options, {}, Selection(), trial=trial)
+        start_up = config.workerinput[START_UP]
+        _execute(config, options, {}, Selection(), trial=start_up["trial"] and not start_up["spare"])
         return
     _refuse_to_replace_a_record(config, options)
     if _is_isolated(config, options):
