@@ -129,9 +129,7 @@ class _Calls:
 def _is_a_wrong_type(error: Exception) -> bool:
     """Whether the kit's adapter for modules could make nothing of what the module gave."""
     innermost = list(traceback.walk_tb(error.__traceback__))[-1][0]
-    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(
-        ModuleAdapter
-    )
+    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(Adapter)
 
 
 def _is_a_slip(error: BaseException, adapter: Adapter) -> bool:

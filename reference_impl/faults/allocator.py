@@ -61,7 +61,7 @@ def _one_pool(pool: Any) -> Any:
     return _shared[0] if pool is None else pool
 
 
-@FAULTS.patch("pools.none-is-private", "pools.private-outputs", "pools.private-intermediates")
+@FAULTS.patch("pools.none-is-private", "pools.private-intermediates")
 def pool_shared_unasked() -> AbstractContextManager[Any]:
     """Graphs that are given no pool share one, so that each replay destroys the others' intermediate values."""
     return _begun(_one_pool)
@@ -251,7 +251,7 @@ def memory_never_reused() -> AbstractContextManager[Any]:
     return replaced(CachingAllocator, "reclaim", wrap)
 
 
-@FAULTS.patch("pools.live-outputs-kept", "reset.outputs-stay-theirs", "pools.tensors-outlive-graph")
+@FAULTS.patch("pools.tensors-outlive-graph", "reset.outputs-stay-theirs")
 def release_frees_live_tensors() -> AbstractContextManager[Any]:
     """When the last graph of a pool goes, its memory is handed out again although tensors in it are alive."""
 

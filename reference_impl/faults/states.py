@@ -6,6 +6,7 @@ import contextlib
 import random
 import threading
 import time
+import weakref
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
@@ -146,6 +147,13 @@ class SkipsEverySixtyFourthReplay(SkipsEveryThirdReplay):
 
 
 @FAULTS.graph_class("replay.performs-work")
+class SkipsEveryHundredthReplay(SkipsEveryThirdReplay):
+    """Ninety-nine replays work, the next does nothing: a ring that is longer still."""
+
+    slots = 100
+
+
+@FAULTS.graph_class("replay.performs-work")
 class ReplaysNothingInInferenceMode(CUDAGraph):
     """A replay inside inference mode is taken for one that nobody needs."""
 
@@ -198,6 +206,24 @@ class ReplaysTheNewestGraph(CUDAGraph):
             super()._launch(call)
         finally:
             self._holds.exec = own
+
+
+@FAULTS.graph_class("replay.interleaved-graphs")
+class OnlySixtyFourGraphsReplay(CUDAGraph):
+    """While more than 64 graphs are alive, replays of the oldest do nothing: a table of a fixed size."""
+
+    _alive: ClassVar[list[weakref.ref[OnlySixtyFourGraphsReplay]]] = []
+    _places: ClassVar[int] = 64
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__(keep_graph)
+        self._alive.append(weakref.ref(self))
+
+    def replay(self) -> None:
+        self._alive[:] = [each for each in self._alive if each() is not None]
+        first_in_table = max(0, len(self._alive) - self._places)
+        if self._state in ("empty", "capturing") or all(each() is not self for each in self._alive[:first_in_table]):
+            super().replay()
 
 
 @FAULTS.graph_class("replay.any-stream", "replay.ordered-on-stream", implementation="reference.asynchronous")
@@ -355,7 +381,7 @@ class IgnoresKeepGraph(CUDAGraph):
         super().__init__(False)
 
 
-@FAULTS.graph_class("keep-graph.false-template-destroyed", "keep-graph.false-instantiate-refused")
+@FAULTS.graph_class("keep-graph.false-template-destroyed")
 class AlwaysKeeps(CUDAGraph):
     """keep_graph=False is taken and forgotten."""
 

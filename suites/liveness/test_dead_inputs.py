@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_raises
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.liveness.programs import add_one
 from suites.support.captures import captured
@@ -72,7 +72,10 @@ def test_the_check_as_third_positional_argument(impl: Adapter) -> None:
     out = impl.full(SIZE, POISON)
     graph = impl.new_graph()
     with side_stream(impl):
-        graph.capture_begin(None, "global", True)
+        expect_no_raise(
+            "capture_begin takes check_input_liveness as its third argument, by position",
+            lambda: graph.capture_begin(None, "global", True),
+        )
         try:
             out.copy_(inputs[0] + 1)
         finally:

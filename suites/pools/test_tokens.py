@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -71,6 +72,24 @@ def test_memory_is_in_the_pool_that_the_token_names(impl: Adapter, origin: str) 
         "pool() names the pool that the graph's memory is in",
         f"pool() gives {token!r}, and the memory is in {place!r}",
     )
+
+
+@requirement("pools.token-names-memory")
+def test_memory_is_there_after_recapture(impl: Adapter) -> None:
+    """Each capture of one object, between which it is reset, takes its memory in the pool that pool() names by then."""
+    source = impl.full(SIZE, 1.0)
+    graph, outs = impl.new_graph(), []
+    for steps in (2, 3, 4):
+        outs.append(capture_into(impl, graph, partial(chain, source, steps)))
+        place, token = pool_of(impl, outs[-1]), graph.pool()
+        if steps == 2 and equal(place, token) is not True:
+            raise Unsupported("the allocator's snapshot does not name pools by their tokens")
+        expect(
+            equal(place, token) is True,
+            "pool() names the pool that the graph's memory is in, also after reset() and a new capture",
+            f"pool() gives {token!r}, and the memory is in {place!r}",
+        )
+        graph.reset()
 
 
 @requirement("pools.private-tokens-differ")
