@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from conformance.isolation.messages import Devices
     from conformance.isolation.worker_process import WorkerProcess
+    from conformance.isolation.zygote import Zygote
     from conformance.session.options import Options
     from conformance.session.recorder import Recorder
 
@@ -51,6 +52,7 @@ class Supervisor:
         self._specs = _specs(config)
         self._events: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         self._launcher: Launcher | None = None
+        self._zygote: Zygote | None = None
         self._failed_starts = 0
         self._trial = True
 
@@ -62,11 +64,8 @@ class Supervisor:
 
     def start(self, slot: int) -> None:
         """Start a worker, which says so when it is ready."""
-        if self._launcher is None:
-            self._launcher = Launcher(self._config, self._specs)
-        variables = {} if self.devices is None else self.devices.variables(slot)
         try:
-            process = self._launcher.launch(slot, variables, self._events.put, trial=self._trial)
+            process = self._fork(slot) or self._launch(slot)
             worker = self.workers[process] = WorkerState(slot, process, Watchdog(process))
             worker.watchdog.allow(self._options.start_timeout, "its start")
             process.setup()
@@ -74,12 +73,40 @@ class Supervisor:
             self.workers = {process: worker for process, worker in self.workers.items() if worker.slot != slot}
             self._start_again(slot, f"{self._specs[slot]}: {one_line(error)}")
 
+    def _launch(self, slot: int) -> WorkerProcess:
+        if self._launcher is None:
+            self._launcher = Launcher(self._config, self._specs)
+        return self._launcher.launch(slot, self._variables(slot), self._events.put, trial=self._trial)
+
+    def _fork(self, slot: int) -> WorkerProcess | None:
+        """A worker from the zygote, if there is one that can be forked."""
+        if self._launcher is None or self._zygote is None or not self._zygote.is_ready():
+            return None
+        if not self._launcher.forks(slot, self._variables(slot)):
+            return None
+        return self._launcher.fork(self._zygote, self._events.put, trial=self._trial)
+
+    def _variables(self, slot: int) -> dict[str, str]:
+        return {} if self.devices is None else self.devices.variables(slot)
+
+    def expect_losses(self) -> None:
+        """Prepare for more workers that have to be replaced: a class that has cost one may cost many."""
+        if self._zygote is not None or self._launcher is None or self._options.isolate == "test":
+            return
+        if any(self._launcher.forks(slot, self._variables(slot)) for slot in range(self.places)):
+            self._zygote = self._launcher.zygote(self._options.start_timeout)
+
     def start_instead(self, worker: WorkerState, ending: Ending) -> None:
         """Start another worker in the place of one that has ended before it did anything.
 
         It may have ended by what the class did when it was tried.  The others come as far as their tests without that,
         so that each test says what the class does in it.
         """
+        if worker.process.forked and self._zygote is not None:
+            # Whatever the reason is: a fresh interpreter will show whether it is the class.
+            self._zygote.end()
+            self.start(worker.slot)
+            return
         self._trial = False
         late = f"took more than {worker.watchdog.allowed:g} s to start and " if worker.watchdog.overdue else ""
         details = ending.details()
@@ -134,6 +161,8 @@ class Supervisor:
             process.send_signal("SIGKILL", group=True)
             process.clear()
         self.workers.clear()
+        if self._zygote is not None:
+            self._zygote.end()
         if self._launcher is not None:
             self._launcher.teardown_nodes()
 

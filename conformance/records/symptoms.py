@@ -27,9 +27,10 @@ _NO_ATTRIBUTE = re.compile(
 _VALUES = re.compile(
     r"""
     <[^<>]{0,200}\ at\ 0x[0-9a-fA-F]+>                        # an object
-    | (?:[A-Za-z]:)?(?:[~.\w-]*[/\\])+[\w.\[\]=-]+             # a path
+    | (?<!\w)(?:[A-Za-z]:[/\\]|[~.]{0,2}/)[\w./\\~=-]+         # a path
+    | (?<![\w.-])[\w.-]+(?:[/\\][\w.-]+)*[/\\][\w-]+\.\w{1,5}\b          # a file
     | \b0x[0-9a-fA-F]+\b                                      # an address
-    | (?<![A-Za-z_])[-+]?\d[\d_,]*(?:\.\d*)?(?:[eE][-+]?\d+)?j?   # a number
+    | (?<![\w.])[-+]?\d+(?:[_,]\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?j?   # a number
     | [-+]?\b(?:nan|inf)\b
     """,
     re.VERBOSE,
