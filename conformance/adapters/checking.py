@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapters.loading import hint
-from conformance.errors import ImplementationError, one_line
+from conformance.errors import ImplementationError, Unsupported, one_line
 from conformance.paths import KIT
 from conformance.requirements.revisions import documented
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, is_name
@@ -60,6 +60,7 @@ _DATA: Mapping[str, _Datum] = MappingProxyType(
             lambda value: isinstance(value, Mapping),
         ),
         "needs_side_stream": _Datum("needs_side_stream = False", "a bool", lambda value: isinstance(value, bool)),
+        "default_mode": _Datum('default_mode = "relaxed"', "a str", lambda value: isinstance(value, str)),
         "visible_devices": _Datum(
             'visible_devices = "MINE_VISIBLE_DEVICES"',
             "the name of an environment variable, or None",
@@ -194,7 +195,7 @@ def _arguments_refused(theirs: Callable[..., Any], ours: Callable[..., Any]) -> 
 def _check_constructor(spec: str, adapter: Adapter) -> None:
     try:
         adapter.new_graph()
-    except Exception as error:
+    except (Exception, SystemExit, Unsupported) as error:
         name = adapter.graph_class.__qualname__
         where = last_line_in(error)
         faults = [f"a {name} cannot be constructed: {one_line(error)}{where}", *_member_faults(adapter)]
