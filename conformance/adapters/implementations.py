@@ -56,7 +56,12 @@ def named(spec: str, device: str | None, revision: str | None) -> Adapter:
 
 
 def resolve_all(
-    specs: Sequence[str], *, device: str | None = None, revision: str | None = None, trial: bool = True
+    specs: Sequence[str],
+    *,
+    device: str | None = None,
+    revision: str | None = None,
+    trial: bool = True,
+    suites: bool = False,
 ) -> dict[str, Adapter]:
     """The adapters that `specs` name, by their names in reports, each tried where tests are to run.
 
@@ -65,6 +70,7 @@ def resolve_all(
         device: likewise.
         revision: likewise.
         trial: make a graph and call what every test needs; not in a process that must come as far as its tests.
+        suites: whether the kit's own suites are to run, which need what other tests may do without.
 
     Raises:
         UsageError: as `resolve`; or two implementations have one name.
@@ -72,9 +78,10 @@ def resolve_all(
     pairs: list[tuple[str, Adapter]] = []
     for spec in specs:
         adapter = named(spec, device, revision)
-        check(spec, adapter, trial=trial)
         if trial:
-            check_members(spec, adapter)
+            check_members(spec, adapter, suites=suites)
+        else:
+            check(spec, adapter, trial=False)
         pairs.append((spec, adapter))
     tell_apart(pairs)
     return {adapter.name: adapter for _, adapter in pairs}

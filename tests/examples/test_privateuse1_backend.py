@@ -18,7 +18,7 @@ from conformance.records.record import Record, read_record
 
 HOME = Path(__file__).parents[2]
 EXAMPLE = HOME / "examples" / "privateuse1_backend"
-ADAPTER = "examples/privateuse1_backend/adapter.py:adapter"
+ADAPTER = "examples/privateuse1_backend/adapter.py:HostmemAdapter"
 README = (EXAMPLE / "README.md").read_text(encoding="utf-8")
 
 #: Where the backend's own work shows: streams, pools, modes, the shapes of results, and the class's settings.

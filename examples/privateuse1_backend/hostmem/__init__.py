@@ -6,6 +6,7 @@ Everything else is reached through ``torch.accelerator``, ``torch.Stream`` and `
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -36,8 +37,21 @@ def current_device() -> int:
     return 0
 
 
+def device(_index: int | torch.device) -> contextlib.AbstractContextManager[None]:
+    """Nothing to switch to: there is one device."""
+    return contextlib.nullcontext()
+
+
 def manual_seed_all(seed: int) -> None:
     """Nothing: the device draws from the host's generator, which ``torch.manual_seed`` seeds itself."""
+
+
+def get_rng_state(_device: int | torch.device = 0) -> torch.Tensor:
+    return torch.get_rng_state()
+
+
+def set_rng_state(state: torch.Tensor, _device: int | torch.device = 0) -> None:
+    torch.set_rng_state(state)
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:

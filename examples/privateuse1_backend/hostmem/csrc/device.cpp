@@ -34,7 +34,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return kOnlyDevice;
   }
   void setDevice(c10::Device device) const override {
-    TORCH_CHECK(device.index() <= 0, "there is one device, with index 0");
+    check_device(device);
   }
   void uncheckedSetDevice(c10::Device) const noexcept override {}
 
@@ -113,7 +113,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
     return 0;
   }
   void setCurrentDevice(c10::DeviceIndex index) const override {
-    TORCH_CHECK(index == 0, "there is one device, with index 0");
+    check_device(c10::Device(kDevice, index));
   }
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex index) const override {
     setCurrentDevice(index);

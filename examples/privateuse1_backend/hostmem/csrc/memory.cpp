@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <torch/library.h>
+#include <unistd.h>
 
 #include "runtime.h"
 
@@ -38,7 +39,8 @@ class CachingAllocator final : public c10::DeviceAllocator {
       return {nullptr, device};
     }
     auto capture = capture_of(current_stream());
-    void* pointer = take((bytes + kGranularity - 1) / kGranularity * kGranularity, capture ? capture->pool : kCommonPool);
+    const size_t rounded = (bytes + kGranularity - 1) / kGranularity * kGranularity;
+    void* pointer = take(rounded, capture ? capture->pool : kCommonPool);
     if (capture) {
       // Whoever reads an output before the first replay, or relies on what a replay does not write, shall notice.
       std::memset(pointer, kPoison, bytes);
@@ -84,6 +86,11 @@ class CachingAllocator final : public c10::DeviceAllocator {
     std::lock_guard lock(mutex_);
     stats_.allocated_bytes[0].reset_peak();
     stats_.reserved_bytes[0].reset_peak();
+  }
+
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex) override {
+    const size_t page = sysconf(_SC_PAGESIZE);
+    return {page * sysconf(_SC_AVPHYS_PAGES), page * sysconf(_SC_PHYS_PAGES)};
   }
 
   void retain(c10::MempoolId_t pool) {
@@ -250,6 +257,10 @@ TORCH_LIBRARY_FRAGMENT(hostmem, library) {
 }
 
 }  // namespace
+
+void check_device(std::optional<c10::Device> device) {
+  TORCH_CHECK(!device || device->index() <= 0, "there is one device, with index 0");
+}
 
 c10::DeviceAllocator* device_allocator() {
   return &device_memory();

@@ -9,6 +9,8 @@ namespace hostmem {
 
 constexpr auto kDevice = c10::DeviceType::PrivateUse1;
 
+void check_device(std::optional<c10::Device> device);
+
 // Memory that belongs to no graph.
 constexpr c10::MempoolId_t kCommonPool{0, 0};
 

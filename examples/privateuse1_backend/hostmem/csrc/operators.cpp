@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/set_native.h>
 #include <torch/library.h>
 
 #include "memory.h"
@@ -92,13 +93,15 @@ at::Tensor without_memory(const at::Tensor& tensor) {
 }
 
 at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> dtype,
-                         std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>) {
+                         std::optional<at::Layout>, std::optional<at::Device> device, std::optional<bool>) {
+  check_device(device);
   constexpr c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
   return at::detail::empty_strided_generic(size, stride, device_allocator(), keys, c10::dtype_or_default(dtype));
 }
 
 at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
-                 std::optional<at::Device>, std::optional<bool>, std::optional<at::MemoryFormat> format) {
+                 std::optional<at::Device> device, std::optional<bool>, std::optional<at::MemoryFormat> format) {
+  check_device(device);
   constexpr c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
   return at::detail::empty_generic(size, device_allocator(), keys, c10::dtype_or_default(dtype), format);
 }
@@ -108,7 +111,8 @@ at::Tensor empty_as(const at::Tensor& geometry) {
 }
 
 // torch's own implementation would copy the contents by itself, past `submit`.
-const at::Tensor& resize(const at::Tensor& tensor, at::IntArrayRef size, std::optional<at::MemoryFormat> format) {
+const at::Tensor& resize_tensor(const at::Tensor& tensor, at::IntArrayRef size,
+                                std::optional<at::MemoryFormat> format) {
   auto* impl = tensor.unsafeGetTensorImpl();
   impl->set_sizes_contiguous(size);
   const size_t bytes = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize();
@@ -121,19 +125,29 @@ const at::Tensor& resize(const at::Tensor& tensor, at::IntArrayRef size, std::op
   return tensor;
 }
 
-// Runs a kernel of another backend, past autograd, autocast and modes.
+// Arguments for a kernel of another backend.
+template <typename Change>
+Stack lend(const Stack& arguments, c10::DeviceType device, Change&& change) {
+  Stack lent;
+  for (const auto& value : arguments) {
+    lent.push_back(value.isDevice() ? c10::IValue(c10::Device(device)) : map_tensors(value, change));
+  }
+  return lent;
+}
+
+// Runs such a kernel, past autograd, autocast and modes.
 Stack call(const c10::OperatorHandle& op, c10::DispatchKey backend, Stack arguments) {
   at::AutoDispatchBelowADInplaceOrView guard;
   op.redispatchBoxed(c10::DispatchKeySet(backend), &arguments);
   return arguments;
 }
 
-// Copies what host kernels computed into the results that the program has.
-void write(const Stack& computed, const Stack& results) {
+// Copies what a host kernel computed to where the program has it; None is where the kernel wrote by itself.
+void copy_results(const Stack& computed, const Stack& results) {
   at::AutoDispatchBelowADInplaceOrView guard;
   for (size_t number = 0; number < computed.size(); ++number) {
     const auto from = tensors_in(computed[number]), to = tensors_in(results[number]);
-    for (size_t part = 0; part < from.size(); ++part) {
+    for (size_t part = 0; part < to.size(); ++part) {
       to[part].copy_(from[part]);
     }
   }
@@ -151,11 +165,6 @@ const c10::IValue* aliased(const c10::FunctionSchema& schema, size_t result, con
   return nullptr;
 }
 
-bool is_written(const c10::FunctionSchema& schema, size_t argument) {
-  const auto* alias = schema.arguments()[argument].alias_info();
-  return alias != nullptr && alias->isWrite();
-}
-
 // Only looks at the memory of an argument in another way.
 bool is_view(const c10::FunctionSchema& schema) {
   return schema.returns().size() == 1 && schema.returns()[0].alias_info() != nullptr &&
@@ -163,52 +172,69 @@ bool is_view(const c10::FunctionSchema& schema) {
 }
 
 void run_view(const c10::OperatorHandle& op, const Stack& arguments, Stack* stack) {
-  HostAliases host;
-  Stack lent;
-  for (const auto& value : arguments) {
-    lent.push_back(map_tensors(value, host));
-  }
-  const auto result = call(op, c10::DispatchKey::CPU, std::move(lent))[0];
+  const auto result = call(op, c10::DispatchKey::CPU, lend(arguments, at::kCPU, HostAliases()))[0];
   const at::Tensor base = tensors_in(*aliased(op.schema(), 0, arguments)).at(0);
   stack->push_back(map_tensors(result, [&](const at::Tensor& geometry) {
     return make_tensor(c10::Storage(base.storage()), base.key_set(), geometry);
   }));
 }
 
-// What a kernel resized (an out= argument of another shape) is resized on the device.
-void follow_resize(const at::Tensor& tensor, const at::Tensor& resized) {
-  if (tensor.sizes() != resized.sizes() || tensor.strides() != resized.strides()) {
-    resize(tensor, resized.sizes(), {});
-    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(resized.sizes(), resized.strides());
-  }
-}
-
-// Outside of captures: the kernel runs, and says itself what its results look like.
-void run_now(const c10::OperatorHandle& op, const Stack& arguments, Stack* stack) {
-  const auto& schema = op.schema();
-  HostAliases host;
-  Stack lent;
-  for (const auto& value : arguments) {
-    lent.push_back(value.isDevice() ? c10::IValue(c10::Device(at::kCPU)) : map_tensors(value, host));
-  }
-  const Stack computed = call(op, c10::DispatchKey::CPU, lent);
+// Resizes on the device what a kernel resized: an out= argument of another shape.
+void follow_resizes(const c10::FunctionSchema& schema, const Stack& arguments, const Stack& lent) {
   for (size_t number = 0; number < arguments.size(); ++number) {
+    const auto* alias = schema.arguments()[number].alias_info();
+    if (alias == nullptr || !alias->isWrite()) {
+      continue;
+    }
     const auto ours = tensors_in(arguments[number]), theirs = tensors_in(lent[number]);
-    for (size_t part = 0; is_written(schema, number) && part < ours.size(); ++part) {
-      follow_resize(ours[part], theirs[part]);
-      HostAliases now;
-      if (now(ours[part]).data_ptr() != theirs[part].data_ptr()) {
-        now(ours[part]).copy_(theirs[part]);
+    for (size_t part = 0; part < ours.size(); ++part) {
+      if (ours[part].sizes() != theirs[part].sizes() || ours[part].strides() != theirs[part].strides()) {
+        resize_tensor(ours[part], theirs[part].sizes(), {});
+        ours[part].unsafeGetTensorImpl()->set_sizes_and_strides(theirs[part].sizes(), theirs[part].strides());
       }
     }
   }
+}
+
+// The results of an operator: the arguments that it returns, and new tensors like `computed`.
+Stack make_results(const c10::FunctionSchema& schema, const Stack& arguments, const Stack& computed) {
+  Stack results;
   for (size_t number = 0; number < computed.size(); ++number) {
     const auto* argument = aliased(schema, number, arguments);
-    stack->push_back(argument != nullptr ? *argument : map_tensors(computed[number], empty_as));
-    if (argument == nullptr) {
-      write({computed[number]}, {map_tensors(stack->back(), host)});
+    results.push_back(argument != nullptr ? *argument : map_tensors(computed[number], empty_as));
+  }
+  return results;
+}
+
+// Where host kernels leave results: in new memory.  None is where they write into an argument.
+Stack lend_results(const c10::FunctionSchema& schema, const Stack& arguments, const Stack& results) {
+  Stack lent;
+  for (size_t number = 0; number < results.size(); ++number) {
+    const bool is_new = aliased(schema, number, arguments) == nullptr;
+    lent.push_back(is_new ? map_tensors(results[number], HostAliases()) : c10::IValue());
+  }
+  return lent;
+}
+
+// Outside of captures: the kernel runs, and says itself what its results look like.
+Stack run_now(const c10::OperatorHandle& op, const Stack& arguments) {
+  const auto& schema = op.schema();
+  const Stack lent = lend(arguments, at::kCPU, HostAliases());
+  const Stack computed = call(op, c10::DispatchKey::CPU, lent);
+  follow_resizes(schema, arguments, lent);
+  // What outgrew its memory was written elsewhere.
+  const Stack now = lend(arguments, at::kCPU, HostAliases());
+  for (size_t number = 0; number < arguments.size(); ++number) {
+    const auto from = tensors_in(lent[number]), to = tensors_in(now[number]);
+    for (size_t part = 0; part < to.size(); ++part) {
+      if (to[part].data_ptr() != from[part].data_ptr()) {
+        to[part].copy_(from[part]);
+      }
     }
   }
+  const Stack results = make_results(schema, arguments, computed);
+  copy_results(computed, lend_results(schema, arguments, results));
+  return results;
 }
 
 bool has_mask(const Stack& arguments) {
@@ -252,44 +278,23 @@ void check_capturable(const c10::OperatorHandle& op, const Stack& arguments) {
                               " has no Meta kernel, so the shape of its result is unknown while capturing");
 }
 
-// Inside of captures: results are made, the kernel becomes a node.
-void record(const c10::OperatorHandle& op, const Stack& arguments, Stack* stack) {
+// Inside of captures: the results are made, and the kernel becomes a node.
+Stack record(const c10::OperatorHandle& op, const Stack& arguments) {
   const auto& schema = op.schema();
   check_capturable(op, arguments);
-  Stack shapes;
-  for (const auto& value : arguments) {
-    shapes.push_back(map_tensors(value, without_memory));
-  }
+  const Stack shapes = lend(arguments, at::kMeta, without_memory);
   const Stack inferred = call(op, c10::DispatchKey::Meta, shapes);
-  for (size_t number = 0; number < arguments.size(); ++number) {
-    const auto ours = tensors_in(arguments[number]), theirs = tensors_in(shapes[number]);
-    for (size_t part = 0; is_written(schema, number) && part < ours.size(); ++part) {
-      follow_resize(ours[part], theirs[part]);
-    }
-  }
+  follow_resizes(schema, arguments, shapes);
   HostAliases host;
-  Stack lent, results, results_lent;
-  for (const auto& value : arguments) {
-    // A number that lies in a tensor on the host is taken as it is now, as a kernel's parameter.
-    lent.push_back(value.isDevice() ? c10::IValue(c10::Device(at::kCPU)) : map_tensors(value, [&](const at::Tensor& tensor) {
-      return on_device(tensor) ? host(tensor) : tensor.clone();
-    }));
-  }
-  for (size_t number = 0; number < inferred.size(); ++number) {
-    const auto* argument = aliased(schema, number, arguments);
-    results.push_back(argument != nullptr ? *argument : map_tensors(inferred[number], empty_as));
-    results_lent.push_back(argument != nullptr ? c10::IValue() : map_tensors(results.back(), host));
-  }
-  submit(schema.name(), [op, lent, results_lent] {
-    Stack computed = call(op, c10::DispatchKey::CPU, lent);
-    for (size_t number = 0; number < computed.size(); ++number) {
-      if (results_lent[number].isNone()) {
-        computed[number] = c10::IValue();
-      }
-    }
-    write(computed, results_lent);
+  const Stack lent = lend(arguments, at::kCPU, [&](const at::Tensor& tensor) {
+    // A number that lies in a tensor on the host is taken as it is now, like a kernel's parameter.
+    return on_device(tensor) ? host(tensor) : tensor.clone();
   });
-  stack->insert(stack->end(), results.begin(), results.end());
+  const Stack results = make_results(schema, arguments, inferred);
+  submit(schema.name(), [op, lent, to = lend_results(schema, arguments, results)] {
+    copy_results(call(op, c10::DispatchKey::CPU, lent), to);
+  });
+  return results;
 }
 
 void fallback(const c10::OperatorHandle& op, Stack* stack) {
@@ -298,10 +303,9 @@ void fallback(const c10::OperatorHandle& op, Stack* stack) {
   stack->resize(stack->size() - arguments.size());
   if (is_view(schema)) {
     run_view(op, arguments, stack);
-  } else if (is_capturing()) {
-    record(op, arguments, stack);
   } else {
-    run_now(op, arguments, stack);
+    const Stack results = is_capturing() ? record(op, arguments) : run_now(op, arguments);
+    stack->insert(stack->end(), results.begin(), results.end());
   }
 }
 
@@ -318,11 +322,35 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
   return to;
 }
 
+at::Tensor& set_storage(at::Tensor& tensor, at::Storage storage, int64_t offset, at::IntArrayRef size,
+                        at::IntArrayRef stride) {
+  TORCH_CHECK(storage.device() == tensor.device(), "a tensor of ", tensor.device(), " cannot have a storage of ",
+              storage.device());
+  auto* impl = tensor.unsafeGetTensorImpl();
+  impl->set_storage_keep_dtype(std::move(storage));
+  impl->set_storage_offset(offset);
+  resize_tensor(tensor, size, {});
+  if (stride.data() != nullptr) {
+    impl->set_sizes_and_strides(size, stride);
+  }
+  return tensor;
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  // Those that make memory, change it past `submit`, or change what a tensor is rather than what it holds.
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("_copy_from", copy_from);
-  library.impl("resize_", resize);
+  library.impl("resize_", resize_tensor);
+  library.impl("set_.source_Storage_storage_offset", set_storage);
+  library.impl("set_.source_Storage", [](at::Tensor& tensor, at::Storage storage) -> at::Tensor& {
+    return at::native::set_(tensor, std::move(storage));
+  });
+  library.impl("set_.source_Tensor", at::native::set_tensor_);
+  // Those that torch would turn into others, which only a backend's own kernels would implement.
+  for (const char* name : {"convolution", "convolution_backward"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  }
 }
 
 // A copy resolves the lazy bits of complex tensors.  Left to the fallback of these keys, which resolves them by a copy,

@@ -78,7 +78,8 @@ void wait(const Event& event, StreamId stream) {
 
 void check_query(const Event& event) {
   std::lock_guard lock(mutex);
-  TORCH_CHECK(!underway(event.capture.lock()), "an event of a capture that is underway cannot be queried or waited for");
+  TORCH_CHECK(!underway(event.capture.lock()),
+              "an event of a stream that is capturing cannot be queried or waited for until the capture has ended");
 }
 
 void submit(std::string name, std::function<void()> work) {
@@ -140,7 +141,7 @@ void check_unsafe(const char* call) {
   for (const auto& [stream, capture] : captures) {
     bool own = capture->thread == std::this_thread::get_id();
     bool forbidden = capture->mode == Mode::Global || (capture->mode == Mode::ThreadLocal && own);
-    TORCH_CHECK(!forbidden, call, " is not permitted while stream ", stream, " is capturing, in the mode of that capture");
+    TORCH_CHECK(!forbidden, call, " is not permitted while stream ", stream, " is capturing, in its capture's mode");
   }
 }
 
