@@ -21,7 +21,7 @@ from conformance.adapters.installed import installed
 from conformance.adapters.known import KNOWN
 from conformance.adapters.loading import hint, import_failed, target_of
 from conformance.adapters.names import name_in_file, tell_apart
-from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
+from conformance.errors import ConformanceError, ImplementationError, Unsupported, UsageError, one_line
 from conformance.requirements.revisions import documented
 from conformance.tracebacks import last_line_in
 
@@ -198,7 +198,7 @@ def _call_factory(spec: str, factory: Callable[..., object], device: str | None)
         adapter = factory(**settings)
     except ConformanceError as error:
         raise ImplementationError(f"--impl={spec}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit, Unsupported) as error:
         where = last_line_in(error, _file_of(factory))
         raise ImplementationError(f"--impl={spec}: making the adapter failed{where}: {one_line(error)}") from None
     if not isinstance(adapter, Adapter):
