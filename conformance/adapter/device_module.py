@@ -126,6 +126,8 @@ class GenericModule:
 class HostModule(GenericModule):
     """The host, for classes that record operators on CPU tensors: one stream, whose work is done at once."""
 
+    one_stream = True
+
     def __init__(self, device: torch.device) -> None:
         super().__init__(device)
         self._stream = HostStream()

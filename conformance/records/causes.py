@@ -191,15 +191,18 @@ def _cause(group: _Group, words: str) -> Cause:
     )
 
 
+def key_of(result: TestResult) -> _Key | None:
+    """The same for all tests that went wrong for the reason of `result`; ``None`` when nothing is common."""
+    return _described(result)[0]
+
+
 def _described(result: TestResult) -> tuple[_Key | None, str, str]:
     """The key of the group that `result` belongs to, what went wrong, and what to do; no key: nothing is common."""
     symptom = symptom_of(result)
-    cause = result.cause
-    if cause is None:
+    if result.cause is None:
         return symptom.key, symptom.words, ""
-    name, declare = str(cause.get("name") or ""), str(cause.get("declare") or "")
-    key = ("cause", str(cause.get("kind") or ""), name, declare)
-    return key, _words(symptom, name), _remedy(str(cause.get("kind") or ""), name, declare)
+    kind, name, declare = (result.cause.get(part) or "" for part in ("kind", "name", "declare"))
+    return ("cause", kind, name, declare), _words(symptom, name), _remedy(kind, name, declare)
 
 
 def _words(symptom: Symptom, name: str) -> str:

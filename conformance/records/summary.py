@@ -96,11 +96,8 @@ def _profiles(assessment: Assessment) -> str:
 
 def _causes(summary: RunSummary) -> str:
     """Why tests went wrong, the largest cause first; empty where the requirements say as much."""
-    causes = summary.causes
-    ids = {identity for cause in causes for identity in cause.requirements}
-    if len(causes) >= len(ids) and not any(cause.remedy for cause in causes):
-        return ""
-    return "\n".join(_cause_lines(causes, summary.noted))
+    say_more = any(cause.tests > 1 or cause.remedy for cause in summary.causes)
+    return "\n".join(_cause_lines(summary.causes, summary.noted)) if say_more else ""
 
 
 def _cause_lines(causes: Sequence[Cause], noted: int) -> Iterator[str]:

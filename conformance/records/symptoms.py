@@ -27,9 +27,10 @@ _NO_ATTRIBUTE = re.compile(
 _VALUES = re.compile(
     r"""
     <[^<>]{0,200}\ at\ 0x[0-9a-fA-F]+>                        # an object
-    | (?:[A-Za-z]:)?(?:[~.\w-]*[/\\])+[\w.\[\]=-]+             # a path
+    | (?<!\w)(?:[A-Za-z]:[/\\]|[~.]{0,2}/)[\w./\\~=-]+         # a path
+    | (?<![\w.-])[\w.-]+(?:[/\\][\w.-]+)*[/\\][\w-]+\.\w{1,5}\b          # a file
     | \b0x[0-9a-fA-F]+\b                                      # an address
-    | (?<![A-Za-z_])[-+]?\d[\d_,]*(?:\.\d*)?(?:[eE][-+]?\d+)?j?   # a number
+    | (?<![\w.])[-+]?\d+(?:[_,]\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?j?   # a number
     | [-+]?\b(?:nan|inf)\b
     """,
     re.VERBOSE,
@@ -64,7 +65,8 @@ def symptom_of(result: TestResult) -> Symptom:
     if result.verdict.is_loss:
         return _loss(result)
     text = (result.seen or result.message)[:_LOOKED_AT]
-    raised = _EXCEPTION.search(text.partition("\n")[0])
+    # Where it is known that something is missing, a line says so in front of the exception.
+    raised = next(filter(None, map(_EXCEPTION.search, text.split("\n")[:2])), None)
     if raised is not None:
         return _exception(raised["type"], raised["words"])
     line = one_line(text, _SHOWN)

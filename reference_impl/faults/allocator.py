@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -94,6 +96,21 @@ def handles_repeat() -> AbstractContextManager[Any]:
     return replaced(SoftwareDevice, "graph_pool_handle", wrap)
 
 
+@FAULTS.patch("pools.handle-unique")
+def handles_of_each_thread_alike() -> AbstractContextManager[Any]:
+    """graph_pool_handle() counts for each thread by itself, so that two threads get equal tokens."""
+    of_thread = threading.local()
+
+    def wrap(_original: Any) -> Any:
+        def handle(self: SoftwareDevice) -> Any:
+            of_thread.last = vars(of_thread).get("last", 1 << 20) + 1
+            return (0, of_thread.last)
+
+        return handle
+
+    return replaced(SoftwareDevice, "graph_pool_handle", wrap)
+
+
 @FAULTS.patch("pools.token-stable", "capture.pool-token")
 def token_differs_at_every_call() -> AbstractContextManager[Any]:
     """pool() does not say which pool the graph uses, but makes a token up."""
@@ -179,6 +196,23 @@ class SharesInNameOnly(CUDAGraph):
     def _pools(self, call: str) -> list[PoolId]:
         own = super()._pools(call)
         return own if self._named is None else [self._named]
+
+
+@FAULTS.graph_class("pools.token-names-memory")
+class ThirdSharerIsLeftOut(SharesInNameOnly):
+    """Two captures share a pool by its token; those that come later repeat the token and have pools of their own."""
+
+    _sharers: ClassVar[Counter[PoolId]] = Counter()
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        token = None if pool is None else as_pool_id(call, pool)
+        if token is not None and self._sharers[token] >= 2:
+            super()._begin(call, token, mode, check_input_liveness)
+            return
+        self._named = None
+        CUDAGraph._begin(self, call, token, mode, check_input_liveness)
+        if token is not None:
+            self._sharers[token] += 1
 
 
 @FAULTS.graph_class("pools.mempool-names-pool")

@@ -299,6 +299,19 @@ def deletion_leaks() -> AbstractContextManager[Any]:
 # -- failed and abandoned captures ------------------------------------------------------------------------------------
 
 
+@FAULTS.graph_class("reset.keeps-mode", "failed-capture.recapture")
+class FailureForgetsKeepGraph(CUDAGraph):
+    """After a capture that failed the graph is one with keep_graph=False."""
+
+    def _end(self, call: str) -> None:
+        capturing = self._state == "capturing"
+        try:
+            super()._end(call)
+        except DeviceError:
+            self._keep_graph = self._keep_graph and not capturing
+            raise
+
+
 @FAULTS.graph_class("failed-capture.quiet-end-is-replayable", "error-modes.refusal-spoils-capture")
 class HidesASpoiledCapture(CUDAGraph):
     """capture_end does not report that the capture failed."""

@@ -53,6 +53,31 @@ class ChecksLivenessTooLate(CUDAGraph):
             tracker.check(self._holds.pools)
 
 
+@FAULTS.graph_class("liveness.dead-input")
+class LivenessEndsAfterTwentyReplays(CUDAGraph):
+    """Inputs that were alive at twenty replays are not looked at again."""
+
+    _good = 0
+
+    def replay(self) -> None:
+        super().replay()
+        self._good += 1
+        if self._good >= 20:
+            self._holds.tracker = None
+
+
+@FAULTS.graph_class("liveness.one-of-several")
+class LivenessOfSixteenInputs(CUDAGraph):
+    """The first sixteen inputs of a capture are watched, and no others."""
+
+    def _end(self, call: str) -> None:
+        tracker = self._holds.tracker
+        super()._end(call)
+        if tracker is not None:
+            for address in list(tracker._inputs)[16:]:
+                del tracker._inputs[address]
+
+
 @FAULTS.graph_class("liveness.every-replay")
 class ChecksLivenessOnce(CUDAGraph):
     """After one error the dead input is forgotten."""

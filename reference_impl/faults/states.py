@@ -44,6 +44,18 @@ class ForgetsTheLastNode(CUDAGraph):
         self.capture_end_post()
 
 
+@FAULTS.graph_class("capture.many-operators")
+class HoldsFiveHundredNodes(CUDAGraph):
+    """What is captured after the 500th operator is not in the graph: a table of a fixed size."""
+
+    def capture_end(self) -> None:
+        self._end("capture_end()")
+        for node in nodes_of(self._device.runtime, self._raw_template("capture_end()"))[500:]:
+            self._device.runtime.cudaGraphDestroyNode(node)
+        self._captured()
+        self.capture_end_post()
+
+
 @FAULTS.graph_class("capture.default-stream-refused")
 class TakesTheDefaultStream(CUDAGraph):
     """A capture on the default stream is moved to a hidden side stream instead of being refused; work misses it."""
@@ -445,6 +457,22 @@ class InstantiateLaunches(CUDAGraph):
     def instantiate(self) -> None:
         super().instantiate()
         self._launch("instantiate()")
+
+
+@FAULTS.graph_class("keep-graph.true-only-first-replay-instantiates")
+class InstantiatesAgainInAnotherThread(CUDAGraph):
+    """A kept graph is instantiated once for each thread that replays it."""
+
+    _home: int | None = None
+
+    def _instantiated(self) -> None:
+        self._home = threading.get_ident()
+        super()._instantiated()
+
+    def replay(self) -> None:
+        if self._state == "instantiated" and self._home != threading.get_ident():
+            self.instantiate()
+        super().replay()
 
 
 @FAULTS.graph_class("reinstantiation.fresh-executable", "reinstantiation.edit-shown-after-instantiate")
