@@ -37,6 +37,15 @@ def missing_method(error: BaseException) -> str | None:
     return error.member if isinstance(error, NotDerived) else None
 
 
+def missing_name(error: BaseException, adapter: object) -> str | None:
+    """The name that neither `adapter` has, nor the device module that it is made of, when that is what `error` says."""
+    # Asking for the module might derive one, or fail to.
+    owners = [adapter, vars(adapter).get("module", adapter)]
+    if isinstance(error, AttributeError) and any(error.obj is owner for owner in owners):
+        return error.name
+    return None
+
+
 def implementation_frames(trace: TracebackType | None, kit: Sequence[Path]) -> tuple[str, ...]:
     """The frames below the last one of the kit's own, ``file:line in function``, outermost first.
 

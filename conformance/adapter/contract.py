@@ -53,6 +53,7 @@ class Adapter(StreamsInUse):
         runtime: module with the graph functions of ``cuda.bindings.runtime`` for the raw handles, or ``None``.
         needs_side_stream: ``False`` for a device whose default stream can capture; then no refusal is asked of it, and
             a capture there must record like any other.
+        default_mode: the error mode of a capture that names none, where the implementation documents another one.
         visible_devices: the environment variable that limits a process to some of the devices, such as
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
         script_words: Python expressions for scripts that reproduce a failure without the kit, needed only where the
@@ -92,6 +93,7 @@ class Adapter(StreamsInUse):
     derivation: Sequence[str] = ()
     runtime: Any = None
     needs_side_stream: bool = True
+    default_mode: str = "global"
     visible_devices: str | None = None
     script_words: Mapping[str, str] = {}
     seed: int = 0

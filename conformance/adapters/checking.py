@@ -16,6 +16,7 @@ from conformance.errors import ImplementationError, one_line
 from conformance.paths import KIT
 from conformance.requirements.revisions import documented
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, is_name
+from conformance.text import further_lines
 from conformance.tracebacks import last_line_in
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Without these no suite can say anything about a class.
 GRAPH_METHODS = ("capture_begin", "capture_end", "replay")
+#: What makes an adapter one.
+ESSENTIAL = frozenset({"name", "revision", "graph_class", "dialect", "capabilities"})
 
 
 @dataclass(frozen=True)
@@ -84,48 +87,60 @@ def check(spec: str, adapter: Adapter, *, trial: bool = True) -> None:
     Raises:
         ImplementationError: what is missing or wrong.
     """
-    faults = list(_faults(spec, adapter))
+    faults = [text for _, text in shape_faults(spec, adapter)]
+    if not faults and trial:
+        faults = _constructor_faults(adapter)
     if faults:
-        raise ImplementationError(f"--impl={spec}: {'; '.join(faults)}")
-    if trial:
-        _check_constructor(spec, adapter)
+        raise ImplementationError(f"--impl={spec}:{further_lines(faults)}")
 
 
-def check_members(spec: str, adapter: Adapter) -> None:
-    """Refuse an adapter whose members fail when each is called once.
+def check_members(spec: str, adapter: Adapter, *, suites: bool = False) -> None:
+    """Refuse an adapter that is none, or whose members fail when each is called once, with all that is wrong.
+
+    Args:
+        spec: that named it.
+        adapter: to check.
+        suites: whether the kit's own suites are to run, which need what other tests may do without.
 
     Raises:
-        ImplementationError: which of them, and how.
+        ImplementationError: what is missing or wrong.
     """
-    faults = _member_faults(adapter)
+    from conformance.adapters.members import faults_in
+
+    by_member = dict(shape_faults(spec, adapter))
+    faults = [*by_member.values()]
+    # Of what is no adapter at all, no member can be asked.
+    if not ESSENTIAL & {*by_member}:
+        faults += [*_constructor_faults(adapter), *faults_in(adapter, suites=suites, misshapen=by_member)]
     if faults:
-        raise ImplementationError(f"--impl={spec}: the adapter is wrong: {'; '.join(faults)}")
+        raise ImplementationError(f"--impl={spec}: the adapter is wrong:{further_lines(faults)}")
 
 
-def _faults(spec: str, adapter: Adapter) -> Iterator[str]:
+def shape_faults(spec: str, adapter: Adapter) -> Iterator[tuple[str, str]]:
+    """By member, what is wrong with an adapter before any is called, where, and what to write instead."""
     for name, datum in _DATA.items():
         place = _place(spec, adapter, name)
         if not hasattr(adapter, name):
-            yield f"the adapter has no {name!r}{place}; write {datum.example}"
+            yield name, f"the adapter has no {name!r}{place}; write {datum.example}"
         elif not datum.fits(getattr(adapter, name)):
             given = one_line(repr(getattr(adapter, name))[:400], 80)
-            yield f"the adapter's {name} must be {datum.kind}, not {given}{place}; write {datum.example}"
+            yield name, f"the adapter's {name} must be {datum.kind}, not {given}{place}; write {datum.example}"
     if hasattr(adapter, "revision"):
         try:
             documented(adapter.revision)
         except (TypeError, ValueError) as error:
             place = _place(spec, adapter, "revision")
-            yield f"the adapter's revision: {error}{place}; write {_DATA['revision'].example}"
+            yield "revision", f"the adapter's revision: {error}{place}; write {_DATA['revision'].example}"
     if isinstance(adapter.capabilities, Mapping):
         place = _place(spec, adapter, "capabilities")
-        for fault in _faults_of_capabilities(adapter.capabilities):
-            yield f"{fault}{place}; write {_DATA['capabilities'].example}"
+        for number, fault in enumerate(_faults_of_capabilities(adapter.capabilities, adapter.runtime)):
+            yield f"capabilities {number}", f"{fault}{place}; write {_DATA['capabilities'].example}"
     if isinstance(getattr(adapter, "graph_class", None), type):
-        yield from _faults_of_class(adapter.graph_class)
+        yield from (("graph_class", fault) for fault in _faults_of_class(adapter.graph_class))
     yield from _faults_of_methods(spec, adapter)
 
 
-def _faults_of_capabilities(capabilities: Mapping[Any, Any]) -> Iterator[str]:
+def _faults_of_capabilities(capabilities: Mapping[Any, Any], runtime: object) -> Iterator[str]:
     for name, value in capabilities.items():
         if name not in CAPABILITIES:
             yield f"the adapter declares an unknown capability {name!r}{hint(str(name), CAPABILITIES)}"
@@ -133,6 +148,8 @@ def _faults_of_capabilities(capabilities: Mapping[Any, Any]) -> Iterator[str]:
             yield f"capability {name!r} must be True or False, not {one_line(repr(value), 80)}"
     if capabilities.get("template_editing") is True and capabilities.get("raw_handles") is False:
         yield "capability 'template_editing' is declared True and 'raw_handles' False: there is no template to edit"
+    if capabilities.get("template_editing") is True and runtime is None:
+        yield "capability 'template_editing' is declared True, and the adapter has no 'runtime' to edit with"
 
 
 def _faults_of_class(cls: type) -> Iterator[str]:
@@ -141,23 +158,33 @@ def _faults_of_class(cls: type) -> Iterator[str]:
         yield f"graph class {cls.__qualname__} has no {', '.join(missing)}{_line_of(cls, '')}"
 
 
-def _faults_of_methods(spec: str, adapter: Adapter) -> Iterator[str]:
+def _faults_of_methods(spec: str, adapter: Adapter) -> Iterator[tuple[str, str]]:
     """What stands in the place of a method, and is none, or takes less than suites and kit give."""
     from conformance.adapter import Adapter
 
     for name, ours in vars(Adapter).items():
         if name.startswith("_") or not inspect.isfunction(ours):
             continue
-        theirs = getattr(adapter, name)
         example = f"write def {name}{_bare_signature(ours)}"
+        if isinstance(inspect.getattr_static(adapter, name), property):
+            yield (
+                name,
+                f"the adapter's {name} is a property, which is no method{_place(spec, adapter, name)}; {example}",
+            )
+            continue
+        theirs = getattr(adapter, name)
         if not callable(theirs):
             given = one_line(repr(theirs), 80)
-            yield f"the adapter's {name} is {given}, which is no method{_place(spec, adapter, name)}; {example}"
+            yield name, f"the adapter's {name} is {given}, which is no method{_place(spec, adapter, name)}; {example}"
             continue
         refused = _arguments_refused(theirs, ours)
         if refused:
             place = _place(spec, adapter, name)
-            yield f"the adapter's {name} takes no {', '.join(refused)}{place}; {example}"
+            yield name, f"the adapter's {name} takes no {', '.join(refused)}{place}; {example}"
+            continue
+        trouble = _trouble_of_call(theirs, ours)
+        if trouble is not None:
+            yield name, f"the adapter's {name} cannot be called: {trouble}{_place(spec, adapter, name)}; {example}"
 
 
 def _bare_signature(function: Callable[..., Any]) -> str:
@@ -191,20 +218,25 @@ def _arguments_refused(theirs: Callable[..., Any], ours: Callable[..., Any]) -> 
     return refused
 
 
-def _check_constructor(spec: str, adapter: Adapter) -> None:
+def _trouble_of_call(theirs: Callable[..., Any], ours: Callable[..., Any]) -> str | None:
+    """Why `theirs` cannot be called with what `ours` has to be given, and nothing else."""
+    wanted = list(inspect.signature(ours).parameters.values())[1:]
+    needed = [each.name for each in wanted if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    try:
+        inspect.signature(theirs).bind(*needed)
+    except TypeError as error:
+        return one_line(str(error))
+    except ValueError:  # some callables written in C have no signature
+        return None
+    return None
+
+
+def _constructor_faults(adapter: Adapter) -> list[str]:
     try:
         adapter.new_graph()
     except Exception as error:
-        name = adapter.graph_class.__qualname__
-        where = last_line_in(error)
-        faults = [f"a {name} cannot be constructed: {one_line(error)}{where}", *_member_faults(adapter)]
-        raise ImplementationError(f"--impl={spec}: {'; '.join(faults)}") from None
-
-
-def _member_faults(adapter: Adapter) -> list[str]:
-    from conformance.adapters.members import faults_in
-
-    return faults_in(adapter)
+        return [f"a {adapter.graph_class.__qualname__} cannot be constructed: {one_line(error)}{last_line_in(error)}"]
+    return []
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

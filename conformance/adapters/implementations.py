@@ -9,6 +9,7 @@ judged on the software device as on one that is asynchronous.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import sys
@@ -55,7 +56,12 @@ def named(spec: str, device: str | None, revision: str | None) -> Adapter:
 
 
 def resolve_all(
-    specs: Sequence[str], *, device: str | None = None, revision: str | None = None, trial: bool = True
+    specs: Sequence[str],
+    *,
+    device: str | None = None,
+    revision: str | None = None,
+    trial: bool = True,
+    suites: bool = False,
 ) -> dict[str, Adapter]:
     """The adapters that `specs` name, by their names in reports, each tried where tests are to run.
 
@@ -64,6 +70,7 @@ def resolve_all(
         device: likewise.
         revision: likewise.
         trial: make a graph and call what every test needs; not in a process that must come as far as its tests.
+        suites: whether the kit's own suites are to run, which need what other tests may do without.
 
     Raises:
         UsageError: as `resolve`; or two implementations have one name.
@@ -71,9 +78,10 @@ def resolve_all(
     pairs: list[tuple[str, Adapter]] = []
     for spec in specs:
         adapter = named(spec, device, revision)
-        check(spec, adapter, trial=trial)
         if trial:
-            check_members(spec, adapter)
+            check_members(spec, adapter, suites=suites)
+        else:
+            check(spec, adapter, trial=False)
         pairs.append((spec, adapter))
     tell_apart(pairs)
     return {adapter.name: adapter for _, adapter in pairs}
@@ -181,13 +189,19 @@ def _call_factory(spec: str, factory: Callable[..., object], device: str | None)
     except ConformanceError as error:
         raise ImplementationError(f"--impl={spec}: {error}") from None
     except Exception as error:
-        where = last_line_in(error, inspect.getsourcefile(inspect.unwrap(factory)) or "")
+        where = last_line_in(error, _file_of(factory))
         raise ImplementationError(f"--impl={spec}: making the adapter failed{where}: {one_line(error)}") from None
     if not isinstance(adapter, Adapter):
         raise ImplementationError(
             f"--impl={spec}: the function returned a {type(adapter).__name__}, not a conformance.adapter.Adapter"
         )
     return adapter
+
+
+def _file_of(factory: Callable[..., object]) -> str:
+    with contextlib.suppress(TypeError):  # an object that can be called
+        return inspect.getsourcefile(inspect.unwrap(factory)) or ""
+    return ""
 
 
 def _takes_device(factory: Callable[..., object]) -> bool:

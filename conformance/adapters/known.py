@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from conformance.adapters.vendors import VENDORS
+
 
 @dataclass(frozen=True)
 class Known:
@@ -63,9 +65,15 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
         ),
         "torch.cuda": Known(
             "conformance.adapters.torch_cuda:adapter",
-            "torch.cuda.CUDAGraph of the installed torch",
+            "NVIDIA's and AMD's, part of torch",
             "torch.cuda",
             "CUDAGraph",
         ),
+        **{
+            vendor.name: Known(
+                f"conformance.adapters.vendors:{attribute}", vendor.about, vendor.defined_in, vendor.graph_class
+            )
+            for attribute, vendor in VENDORS
+        },
     }
 )

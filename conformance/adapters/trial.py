@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from conformance.adapter import Adapter
@@ -50,3 +51,9 @@ def replay_through_the_context(adapter: Adapter) -> Any:
         x.add_(1.0)
     graph.replay()
     return adapter.read(x).tolist()
+
+
+def step(error: BaseException) -> str:
+    """The line of the small program that raised `error`."""
+    lines = [frame.line for frame in traceback.extract_tb(error.__traceback__) if frame.filename == __file__]
+    return f"`{lines[0]}`" if lines else "a small capture"

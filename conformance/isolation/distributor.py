@@ -257,15 +257,15 @@ class Distributor:
 
     def _replace(self, worker: WorkerState, ending: Ending) -> None:
         """Start a worker in the place of one that has ended, if there is work for it."""
-        if self._recorder.stopped is not None:
+        if self._recorder.stopped is not None or worker.spare:
             return
         if worker.failed_to_start:
             self._supervisor.start_instead(worker, ending)
             return
-        others = self._supervisor.workers.values()
+        others = [other for other in self._supervisor.workers.values() if not other.spare]
         fresh = [other for other in others if other.ran == 0]
         if self.queue.needs_worker(fresh=len(fresh), others=len(others)):
-            if not worker.ended_in_order:
+            if not worker.ended_in_order or self._options.isolate == "test":
                 self._supervisor.expect_losses()
             self._supervisor.start(worker.slot)
         for other in fresh:

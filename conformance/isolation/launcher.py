@@ -28,8 +28,12 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
         self._here = Host()
         self._hosts: dict[str, Host] = {}
 
-    def launch(self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool) -> WorkerProcess:
+    def launch(
+        self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool, spare: bool = False
+    ) -> WorkerProcess:
         """Launch a worker at the place number `slot`, which tries the class first if `trial` says so.
+
+        A `spare` one waits before it opens a device.
 
         Raises:
             Exception: whatever execnet raises when it cannot.
@@ -52,6 +56,7 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
             folder=folder,
             parent=None if via else os.getpid(),
             trial=trial,
+            spare=spare,
         )
         return WorkerProcess(self, gateway, self.config, putevent, host, start_up)
 

@@ -24,6 +24,7 @@ from conformance.errors import ExitStatus
 from conformance.isolation.calls import CallRing, trace
 from conformance.isolation.messages import (
     START_UP,
+    Begin,
     CaseValues,
     Devices,
     Done,
@@ -74,7 +75,7 @@ def run(channel: Any, values: tuple[Any, ...]) -> None:
     name_worker(workerinput)
     try:
         config = configured(arguments, options.get("basetemp"), workerinput)
-        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, trial=start_up.trial)
+        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, trial=start_up.trial, spare=start_up.spare)
         config.hook.pytest_cmdline_main(config=config)
     except pytest.UsageError as error:
         channel.send(sendable(Refused(str(error), int(ExitStatus.USAGE)).to_event()))
@@ -140,7 +141,7 @@ def die_with(parent: int | None) -> None:
 class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
     """The worker's end of the connection, with one test at a time."""
 
-    def __init__(self, config: pytest.Config, channel: Any, box: BlackBox, *, trial: bool) -> None:
+    def __init__(self, config: pytest.Config, channel: Any, box: BlackBox, *, trial: bool, spare: bool = False) -> None:
         super().__init__(config, channel)
         self._box = box
         self._output = box.folder / OUTPUT
@@ -149,6 +150,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self._ring = CallRing(box.folder / CALLS)
         self._modules = 0
         self._trial = trial
+        self._spare = spare
 
     @property
     def _executor(self) -> Executor:
@@ -160,7 +162,8 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Say what there is to run, once this process is as it will be before each test."""
-        if self._executor.selection.settled:  # otherwise, why not is on its way
+        # Where it is not settled, why not is on its way.
+        if self._executor.selection.settled and not self._spare:
             self.announce(session)
 
     def announce(self, session: pytest.Session) -> None:
@@ -187,6 +190,8 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
                 self._run(session, request)
             elif isinstance(request, WriteScript):
                 self._write_script(session, request)
+            elif isinstance(request, Begin):
+                self.announce(session)
             else:
                 return True
 

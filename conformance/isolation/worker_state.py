@@ -90,6 +90,7 @@ class WorkerState:
         hang_up: of its process.
         ran: how many tests it has run.
         unharmed: whether all of them were destructive ones that destroyed nothing.
+        spare: whether it waits to take the place of another one.
     """
 
     slot: int
@@ -102,6 +103,7 @@ class WorkerState:
     hang_up: HangUp | None = None
     ran: int = 0
     unharmed: bool = True
+    spare: bool = False
 
     @property
     def waits(self) -> bool:

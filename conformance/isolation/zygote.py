@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import execnet
@@ -21,6 +23,8 @@ from conformance.isolation.host import Host
 _ANSWER_S = 10.0
 #: Seconds for a process that has been sent SIGKILL.
 _END_S = 5.0
+#: Where the exit status stands in what Linux says of a process, behind its name.
+_EXIT_CODE = 49
 _START = "import sys; sys.path[:] = {path!r}; from conformance.isolation.zygote_process import main; main({descriptor})"
 
 
@@ -43,6 +47,7 @@ class Zygote:
     ) -> None:
         self.unfit: str | None = None
         self._ready = False
+        self._silent = False
         self._host = host
         self._folder = host.make_folder()
         self._until = time.monotonic() + timeout
@@ -81,7 +86,8 @@ class Zygote:
         with self._trouble():
             request = {"do": "fork", "folder": folder, "id": identity}
             packets.send(self._end, request, [their_reader, their_writer])
-            forked.append(int(packets.receive(self._end)["pid"]))
+            pid = packets.receive(self._end)["pid"]
+            forked += [] if pid is None else [int(pid)]
         for descriptor in (their_reader, their_writer):
             os.close(descriptor)
         if forked:
@@ -92,12 +98,13 @@ class Zygote:
 
     def poll(self, pid: int) -> tuple[bool, int | None]:
         """Whether a fork has ended, and its exit status, negative for a signal."""
-        ended, code = True, None  # with the zygote, its forks end
-        with self._trouble():
-            packets.send(self._end, {"do": "poll", "pid": pid})
-            answer = packets.receive(self._end)
-            ended, code = bool(answer["ended"]), answer["code"]
-        return ended, code
+        answers: list[tuple[bool, int | None]] = []
+        if not self._silent:
+            with self._trouble():
+                packets.send(self._end, {"do": "poll", "pid": pid})
+                answer = packets.receive(self._end)
+                answers.append((bool(answer["ended"]), answer["code"]))
+        return answers[0] if answers else seen_from_outside(pid)
 
     def end(self) -> None:
         """End it, and with it every fork of it that still runs."""
@@ -115,7 +122,20 @@ class Zygote:
         try:
             yield
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+            # A late answer would be taken for that to another question.
+            self._silent = True
             self.unfit = self.unfit or f"it does not answer ({type(error).__name__})"
+
+
+def seen_from_outside(pid: int) -> tuple[bool, int | None]:
+    """Whether a process has ended that is no child of this one, and its exit status while its parent has not asked."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return True, None
+    if fields[0] != "Z":
+        return False, None
+    return True, os.waitstatus_to_exitcode(int(fields[_EXIT_CODE]))
 
 
 class Fork:
@@ -125,14 +145,13 @@ class Fork:
         self.pid = pid
         self.returncode: int | None = None
         self._zygote = zygote
-        self._ended = False
 
     def poll(self) -> int | None:
-        """The exit status once it has ended; one that nobody knows any more counts as that of SIGKILL."""
+        """The exit status once it has ended; with the zygote, its forks are ended by SIGKILL."""
         if self.returncode is None:
             ended, code = self._zygote.poll(self.pid)
             if ended:
-                self.returncode = -9 if code is None else code
+                self.returncode = -signal.SIGKILL if code is None else code
         return self.returncode
 
 

@@ -83,7 +83,10 @@ class _Mother:
                 packets.send(self._connection, _poll(request["pid"]))
                 continue
             zygote = os.getpid()
-            pid = os.fork()
+            try:
+                pid: int | None = os.fork()
+            except OSError:  # for want of memory, most likely; the forks that are there must not notice
+                pid = None
             if pid == 0:
                 return self._work(session, request, descriptors, zygote)
             for each in descriptors:

@@ -65,7 +65,8 @@ def symptom_of(result: TestResult) -> Symptom:
     if result.verdict.is_loss:
         return _loss(result)
     text = (result.seen or result.message)[:_LOOKED_AT]
-    raised = _EXCEPTION.search(text.partition("\n")[0])
+    # Where it is known that something is missing, a line says so in front of the exception.
+    raised = next(filter(None, map(_EXCEPTION.search, text.split("\n")[:2])), None)
     if raised is not None:
         return _exception(raised["type"], raised["words"])
     line = one_line(text, _SHOWN)

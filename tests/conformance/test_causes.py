@@ -200,7 +200,7 @@ def test_bare_values_are_grouped_by_what_they_decide() -> None:
 )
 def test_a_known_cause_says_what_to_do(kind: str, declare: str | None, remedy: str) -> None:
     cause = {"kind": kind, "name": "keep_graph", "declare": declare}
-    text = "TypeError: G.__init__() got an unexpected keyword argument 'keep_graph'"
+    text = "missing: it is not there\nTypeError: G.__init__() got an unexpected keyword argument 'keep_graph'"
     results = [failed("a", text, cause=cause), failed("b", "an instance has no such attribute", TWO, cause=cause)]
     (found,) = ranked(results)
     assert found.size == "2 tests, 2 requirements"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from conformance.isolation.footprint import Footprint
+from conformance.isolation.zygote import seen_from_outside
 from conformance.records.record import Record
 from tests.isolation.conftest import command, environment, session
 
@@ -46,7 +47,8 @@ def _forked_sleeper():
 
 @requirement("hostile.behaves")
 @pytest.mark.parametrize("number", range(LAST + 1))
-def test_it(impl, observe, number, tmp_path, capfd):
+def test_it(impl, observe, number, tmp_path, request):
+    observe("spare", request.config.workerinput["conformance"]["spare"])
     observe("process", os.getpid())
     observe("forked", _is_zygote(os.getpid()))
     observe("folder", str(tmp_path))
@@ -146,6 +148,19 @@ def test_a_class_whose_import_starts_a_thread_is_never_forked(folder: Path, tmp_
     outcome = session(folder, tmp_path / "run.jsonl", LOSS="crash", TMPDIR=str(tmp_path))
     assert _by_number(outcome.record) == LOST, outcome.output
     assert set(_forked(outcome.record)) == {False}
+    # Instead, a spare worker is ready for the place of the next one that is lost.
+    assert [result.observations["spare"] for result in outcome.record.results if result.observations][-1] is True
+    assert _marked(tmp_path) == []
+
+
+def test_a_worker_for_each_test_is_a_spare_one(folder: Path, tmp_path: Path) -> None:
+    words = ("--isolate=test", "-k", "test_it[toy-0] or test_it[toy-3] or test_it[toy-6]")
+    outcome = session(folder, tmp_path / "run.jsonl", *words, LOSS="crash", TMPDIR=str(tmp_path))
+    assert outcome.status == 0, outcome.output
+    observations = [result.observations for result in outcome.record.results]
+    assert [entry["spare"] for entry in observations] == [False, False, True]
+    assert len({entry["process"] for entry in observations}) == 3
+    assert _marked(tmp_path) == []
 
 
 def test_a_run_survives_the_end_of_its_zygote(folder: Path, tmp_path: Path) -> None:
@@ -183,6 +198,18 @@ def test_forks_end_with_the_run(folder: Path, tmp_path: Path, name: str) -> None
 def _has_fork(folder: Path) -> bool:
     zygotes = [pid for pid in _marked(folder) if b"zygote_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return len(zygotes) > 1
+
+
+@pytest.mark.parametrize(("end", "code"), [("exit 7", 7), ("kill -9 $$", -9)])
+def test_a_fork_is_seen_without_its_zygote(end: str, code: int) -> None:
+    process = subprocess.Popen(["/bin/sh", "-c", f"read line; {end}"], stdin=subprocess.PIPE)
+    assert seen_from_outside(process.pid) == (False, None)
+    assert process.stdin is not None
+    process.stdin.close()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert seen_from_outside(process.pid) == (True, code)
+    process.wait()
+    assert seen_from_outside(process.pid) == (True, None)
 
 
 def _with_one_thread(footprint: Footprint) -> Footprint:
