@@ -122,14 +122,12 @@ class Adapter(StreamsInUse):
         """Whether graphs can be reset; the pages of XPUGraph and of the accelerator's Graph list no such method."""
         return callable(getattr(self.graph_class, "reset", None))
 
-    def own(self, function: str) -> Any:
-        """A documented function of the device module, to be called as users do.
+    def has_own(self, function: str) -> bool:
+        """Whether the implementation has a documented function besides its class, to be called as users do.
 
-        ``None`` where the adapter overrides the member that calls it, or the implementation has none.
+        Where the adapter overrides the member that calls it, only the adapter knows how.
         """
-        member = {"graph": "capture"}.get(function, function)
-        overridden = getattr(type(self), member) is not getattr(Adapter, member)
-        return None if overridden or stands_in(self.module, function) else getattr(self.module, function, None)
+        return self._overrides(function) is False and getattr(self.module, function, None) is not None
 
     def need_own(self, function: str) -> None:
         """Go no further where what is made of the class would be judged in the place of such a function.
@@ -137,10 +135,15 @@ class Adapter(StreamsInUse):
         Raises:
             Unsupported: the implementation has none.
         """
-        member = {"graph": "capture"}.get(function, function)
-        overridden = getattr(type(self), member) is not getattr(Adapter, member)
-        if self.dialect != "accelerator" and not overridden and stands_in(self.module, function):
+        if self.dialect != "accelerator" and self._overrides(function) is None:
             raise Unsupported(f"the implementation has no function {function} besides its class")
+
+    def _overrides(self, function: str) -> bool | None:
+        """Whether the adapter has a way of its own to call a function; ``None`` where torch's generic API stands in."""
+        member = {"graph": "capture"}.get(function, function)
+        if getattr(type(self), member) is not getattr(Adapter, member):
+            return True
+        return None if stands_in(self.module, function) else False
 
     # -- graphs -----------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from conformance.checks import expect, is_refusal
 from conformance.markers import requirement
 from suites.error_modes.programs import capture_in_worker, every_mode, expect_allowed, expect_refused
 from suites.support.disturbances import Attempt, attempt
-from suites.support.modes import unsafe, unsafe_elsewhere
+from suites.support.modes import need_global_default, unsafe, unsafe_elsewhere
 from suites.support.needs import needs
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine
@@ -129,6 +129,7 @@ def test_synchronize_elsewhere(impl: Adapter, mode: str, observe: Any) -> None:
 @requirement("error-modes.default-is-global")
 def test_default_own(impl: Adapter) -> None:
     """capture_begin without a mode refuses the capturing thread's call."""
+    need_global_default(impl)
     outcome = attempt(impl, Affine(impl).body, unsafe(impl))
     expect_refused(outcome, "without a mode, as under 'global', an unsafe call of the capturing thread raises")
 
@@ -136,6 +137,7 @@ def test_default_own(impl: Adapter) -> None:
 @requirement("error-modes.default-is-global-for-other-threads")
 def test_default_other(impl: Adapter) -> None:
     """capture_begin without a mode refuses another thread's call."""
+    need_global_default(impl)
     outcome = attempt(impl, Affine(impl).body, unsafe_elsewhere(impl))
     expect_refused(outcome, "without a mode, as under 'global', an unsafe call of another thread raises")
 
@@ -158,6 +160,7 @@ def in_context(impl: Adapter, call: Callable[[], None], mode: str | None) -> tup
 @requirement("error-modes.default-is-global")
 def test_context_default_own(impl: Adapter) -> None:
     """The context manager without a mode refuses the capturing thread's call."""
+    need_global_default(impl)
     refusal, _ = in_context(impl, unsafe(impl), None)
     promise = "a context manager without a mode refuses unsafe calls of the capturing thread"
     expect(is_refusal(refusal), promise, in_words(refusal))
@@ -166,6 +169,7 @@ def test_context_default_own(impl: Adapter) -> None:
 @requirement("error-modes.default-is-global-for-other-threads")
 def test_context_default_other(impl: Adapter) -> None:
     """The context manager without a mode refuses another thread's call."""
+    need_global_default(impl)
     refusal, _ = in_context(impl, unsafe_elsewhere(impl), None)
     promise = "a context manager without a mode refuses unsafe calls of other threads"
     expect(is_refusal(refusal), promise, in_words(refusal))

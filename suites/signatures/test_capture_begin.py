@@ -12,7 +12,7 @@ from conformance.checks import expect, expect_equal, expect_no_raise, expect_rai
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
 from suites.support.captures import captured, replay
-from suites.support.modes import unsafe
+from suites.support.modes import need_global_default, unsafe
 from suites.support.outcomes import caught, in_words
 from suites.support.streams import side_stream
 
@@ -68,14 +68,14 @@ def test_pool(impl: Adapter, origin: str, way: str) -> None:
 @requirement("signatures.capture-begin-mode")
 def test_mode(impl: Adapter, way: str, mode: str) -> None:
     """capture_error_mode comes second, by position or keyword."""
-    expect_parameter(
-        impl.new_graph().capture_begin, "capture_begin", "capture_error_mode", default="global", position=1
-    )
+    begin, usual = impl.new_graph().capture_begin, impl.default_mode
+    expect_parameter(begin, "capture_begin", "capture_error_mode", default=usual, position=1)
     begins = {
         "position": lambda graph: graph.capture_begin(None, mode),
         "keyword": lambda graph: graph.capture_begin(capture_error_mode=mode),
     }
     _expect_captures(impl, f"capture_begin takes capture_error_mode by {way}", begins[way])
+    need_global_default(impl)
 
 
 @pytest.mark.parametrize("mode", ["global", "relaxed"])

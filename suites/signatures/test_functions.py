@@ -14,12 +14,13 @@ from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
 from suites.support.blocks import context
 from suites.support.captures import replay
+from suites.support.modes import need_global_default
 
 
 def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The device module's own function, or the adapter's in its place."""
     impl.need_own(name)
-    function: Callable[..., Any] = impl.own(name) or otherwise
+    function: Callable[..., Any] = getattr(impl.module, name) if impl.has_own(name) else otherwise
     return function
 
 
@@ -45,7 +46,7 @@ def test_graph_pool_handle(impl: Adapter) -> None:
 def test_graph(impl: Adapter, way: str, count: int) -> None:
     """The graph first, then pool and stream; None by name, the default, asks for the context manager's own."""
     manager = _function(impl, "graph", impl.capture)
-    if impl.own("graph") is not None:
+    if impl.has_own("graph"):
         for position, name in enumerate(("pool", "stream"), 1):
             expect_parameter(manager, "the context manager", name, default=None, kinds=EITHER, position=position)
     x, graph = impl.full(37, 0.0), impl.new_graph()
@@ -102,7 +103,8 @@ def test_name_of_the_graph(impl: Adapter, observe: Any) -> None:
 @requirement("signatures.graph-context-mode")
 def test_graph_mode(impl: Adapter) -> None:
     """The error mode by name."""
-    _expect_setting(impl, "capture_error_mode", "global")
+    _expect_setting(impl, "capture_error_mode", impl.default_mode)
+    need_global_default(impl)
 
 
 @requirement("signatures.graph-context-liveness")
@@ -114,7 +116,7 @@ def test_graph_liveness(impl: Adapter) -> None:
 def _expect_setting(impl: Adapter, name: str, default: Any) -> None:
     """Reject unless the context manager takes `name`, with this default, and captures."""
     impl.need_own("graph")
-    if impl.own("graph") is not None:
+    if impl.has_own("graph"):
         manager = _function(impl, "graph", impl.capture)
         kinds = (*EITHER, *BY_KEYWORD)
         expect_parameter(manager, "the context manager", name, default=default, kinds=kinds)
@@ -209,7 +211,7 @@ def test_pool(impl: Adapter) -> None:
 def _expect_graphed_with(impl: Adapter, name: str, default: Any) -> None:
     """Reject unless make_graphed_callables takes the setting by name, with this default."""
     make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
-    if impl.own("make_graphed_callables") is not None:
+    if impl.has_own("make_graphed_callables"):
         expect_parameter(make, "make_graphed_callables", name, default=default, kinds=(*EITHER, *BY_KEYWORD))
     samples = (impl.full(37, 1.0).requires_grad_(),)
     graphed = expect_no_raise(f"make_graphed_callables takes {name}", lambda: make(_double, samples, **{name: default}))

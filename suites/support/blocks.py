@@ -24,10 +24,9 @@ def context(impl: Adapter, graph: Any, *arguments: Any, **settings: Any) -> cont
 
     An adapter with a `capture` of its own hides the context manager behind it, which takes names only.
     """
-    factory = impl.own("graph")
-    if factory is None:
+    if not impl.has_own("graph"):
         return impl.capture(graph, **dict(zip(("pool", "stream"), arguments, strict=False)), **settings)
-    block: contextlib.AbstractContextManager[Any] = factory(graph, *arguments, **settings)
+    block: contextlib.AbstractContextManager[Any] = impl.module.graph(graph, *arguments, **settings)
     return block
 
 

@@ -10,6 +10,16 @@ from conformance.errors import Unsupported
 MODES = ("global", "thread_local", "relaxed")
 
 
+def need_global_default(impl: Adapter) -> None:
+    """Go no further where a capture that names no mode has another one than the page's.
+
+    Raises:
+        Unsupported: the adapter says so.
+    """
+    if impl.default_mode != "global":
+        raise Unsupported(f"the implementation's own default mode is {impl.default_mode!r} (Adapter.default_mode)")
+
+
 def unsafe(impl: Adapter) -> Callable[[], None]:
     """The call that the modes tell apart.
 

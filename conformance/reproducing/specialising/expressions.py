@@ -218,11 +218,20 @@ class Expressions(Calls):
                 self._names.add("runtime")
                 return Known(runtime, parsed("runtime"), (f"import {runtime.__name__} as runtime",))
             return NONE if runtime is None else Code(parsed(f"{self._module}.cudart()"))
-        if name in ("dialect", "revision", "name", "needs_side_stream", "has_reset", "seed", "visible_devices"):
+        if name in (
+            "dialect",
+            "revision",
+            "name",
+            "needs_side_stream",
+            "default_mode",
+            "has_reset",
+            "seed",
+            "visible_devices",
+        ):
             return Known(getattr(adapter, name))
         if name == "capabilities":
             return Known(dict(adapter.capabilities))
-        if name in ("owes", "need_reset"):
+        if name in ("owes", "need_reset", "has_own", "need_own"):
             return Computed(getattr(adapter, name))
         if name in adapter.script_words and name in WORDED:
             text = WORDED[name].format(adapter.script_words[name])
