@@ -31,6 +31,9 @@ class TestResult:
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
+        cause: of a failure or an error that comes of something that is not there: the ``kind`` (``missing`` of the
+            class or its device module, ``adapter`` of the adapter), its ``name``, and the capability to ``declare``
+            absent if that is so, or ``None``.
     """
 
     __test__ = False  # pytest would otherwise take the name for a test class
@@ -51,6 +54,7 @@ class TestResult:
     ending: Mapping[str, Any] | None = None
     reproducer: str | None = None
     waiver: Mapping[str, str] | None = None
+    cause: Mapping[str, str | None] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
 from suites.support.data import arrows_in, data_of
@@ -90,6 +90,7 @@ def test_more_work_more_text(impl: Adapter, tmp_path: Path) -> None:
 
 
 @requirement("debug-dump.dot-format")
+@needs("fork_join")
 @VERBOSITY
 def test_format(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Both forms can be parsed."""

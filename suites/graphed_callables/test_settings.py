@@ -9,7 +9,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.graphed_callables.programs import SIZE, gradient_of, leaf
 from suites.support.captures import captured, replay
 from suites.support.programs import ramp
@@ -109,6 +109,7 @@ def test_capture_error_mode(impl: Adapter, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["relaxed", "global"])
 @requirement("graphed-callables.mode-passed-on")
+@needs("raw_allocation")
 def test_mode_of_the_captures(impl: Adapter, mode: str) -> None:
     """A callable that makes an unsafe call in its capture is graphed in the mode relaxed, and refused in global."""
 
