@@ -103,9 +103,7 @@ class Lacking:
 
     def __getattr__(self, name: str) -> Any:
         if name in self._names:
-            raise AttributeError(
-                f"module {self._module.__name__!r} has no attribute {name!r}", name=name, obj=self._module
-            )
+            raise AttributeError(f"module {self._module.__name__!r} has no attribute {name!r}")
         return self._others[name] if name in self._others else getattr(self._module, name)
 
     def __dir__(self) -> list[str]:

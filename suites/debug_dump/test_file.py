@@ -245,7 +245,7 @@ def test_empty_graph(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
 
 
 @requirement("debug-dump.verbose-structure")
-@pytest.mark.parametrize("program", ["row", "fork"])
+@pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=needs("fork_join"))])
 def test_same_structure(impl: Adapter, program: str, tmp_path: Path) -> None:
     """Brief or verbose, the nodes and edges are the same."""
     graph = kept_graph(impl, row_of_operators(impl) if program == "row" else uneven_fork(impl))

@@ -71,6 +71,7 @@ def test_false_leaves_no_template(impl: Adapter, form: str) -> None:
 
 
 @requirement("keep-graph.true-template-kept")
+@needs("keep_graph")
 @pytest.mark.parametrize("form", TRUE)
 def test_true_keeps_the_template(impl: Adapter, form: str) -> None:
     """keep_graph=True, by position or by name, keeps the template after capture_end."""
