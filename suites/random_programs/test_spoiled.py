@@ -105,7 +105,7 @@ def test_error_modes(impl: Adapter) -> None:
 
 @property_test
 @requirement("random-programs.error-modes-threads")
-@needs("raw_allocation")
+@needs("raw_allocation", "capture_modes")
 def test_error_modes_of_threads(impl: Adapter) -> None:
     """The same, with calls of other threads."""
     hold(impl, 8, lambda script: _modes(script, ("own", "other", "other")))
