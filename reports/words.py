@@ -76,6 +76,15 @@ OUTCOMES: dict[Outcome, Word] = {
     Outcome.ACCEPTED: Word("accepted", "✓", "accepted", "pass"),
 }
 
+#: The introduction to the causes.
+CAUSES = (
+    "What tests that went wrong have in common, apart from their values; the largest cause first. "
+    "A test is counted once, at one cause."
+)
+
+#: What stands in the place of a script.
+ALIKE = "Its script stands in the record: those of ten other tests with this cause are shown."
+
 #: The introduction to the observations.
 OBSERVATIONS = "What the documents leave to the implementation: recorded, never judged."
 

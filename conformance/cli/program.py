@@ -19,7 +19,7 @@ from conformance.cli import doctor, listing, merge, requirements, run, self_chec
 from conformance.cli.streams import patient_streams
 from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
-from conformance.text import visible_line
+from conformance.text import visible_line, visible_lines
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -65,7 +65,7 @@ def _status(words: Sequence[str]) -> int:
         status: int = options.call(options)
         sys.stdout.flush()  # while a full disk can still be told of
     except ConformanceError as error:
-        print(f"graph-conformance: {visible_line(error)}", file=sys.stderr)
+        print(f"graph-conformance: {visible_lines(error)}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         print("graph-conformance: interrupted", file=sys.stderr)

@@ -31,9 +31,8 @@ class TestResult:
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
-        cause: of a failure or an error that comes of something that is not there: the ``kind`` (``missing`` of the
-            class or its device module, ``adapter`` of the adapter), its ``name``, and the capability to ``declare``
-            absent if that is so, or ``None``.
+        cause: of what failed for want of something, when that is known: ``kind``, which is ``missing`` (from the class
+            or its module) or ``adapter``, the ``name`` of it, and the capability to ``declare`` absent, or ``None``.
     """
 
     __test__ = False  # pytest would otherwise take the name for a test class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,16 @@ from conformance.adapter import Adapter
 
 @dataclass(frozen=True)
 class Beginning:
-    """What defines ``backend``, the device module, and ``Graph``, the class under test.
+    """What defines ``Graph``, the class under test.
 
     Attributes:
+        module: the device module's name.
         imports: what to import.
         lines: the definitions.
         setup: context managers to enter before anything else, as expressions.
     """
 
+    module: str
     imports: tuple[str, ...]
     lines: tuple[str, ...]
     setup: tuple[str, ...] = ()
@@ -32,18 +35,16 @@ def beginning(adapter: Adapter, spec: str) -> Beginning | None:
     if not isinstance(module, ModuleType):
         return None
     words = adapter.script_words
-    lines = [f"backend = {module.__name__}"]
-    if "use" in words:
-        lines.append(words["use"])
-    setup = (words["setup"],) if "setup" in words else ()
+    lines = [words["use"]] if "use" in words else []
+    setup = (re.sub(r"\bbackend\b", module.__name__, words["setup"]),) if "setup" in words else ()
     imports = ("import torch", f"import {module.__name__}")
-    return Beginning(imports, (*lines, _graph(adapter, module, spec)), setup)
+    return Beginning(module.__name__, imports, (*lines, _graph(adapter, module, spec)), setup)
 
 
 def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
     cls = adapter.graph_class
     if getattr(module, cls.__qualname__, None) is cls:
-        return f"Graph = backend.{cls.__qualname__}"
+        return f"Graph = {module.__name__}.{cls.__qualname__}"
     place, _, attribute = spec.rpartition(":")
     if place.endswith(".py"):
         # As the command line named it, so it runs in the same folder: a record is published, and homes are private.
@@ -62,4 +63,4 @@ def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
         return f"import importlib\nGraph = importlib.import_module({place!r}).{attribute}"
     if cls.__module__ in sys.modules and importlib.util.find_spec(cls.__module__) is not None:
         return f"import importlib\nGraph = importlib.import_module({cls.__module__!r}).{cls.__qualname__}"
-    return f"Graph = backend.{cls.__qualname__}"
+    return f"Graph = {module.__name__}.{cls.__qualname__}"

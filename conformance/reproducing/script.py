@@ -1,7 +1,7 @@
 """A script that runs as it is written, so that it repeats what a test did.
 
-The words of its text are ``impl``, ``torch`` and the functions that the test lets it `use`.  They mean the same when
-the script of a failure is run without the kit: it has copies of those functions, and of the adapter.
+The words of its text are ``impl``, ``torch`` and the functions that the test lets it `use`.  The script of a failure
+is specialised from that text, as another is from the source of its test.
 """
 
 from __future__ import annotations
@@ -16,21 +16,10 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import NotConforming, fail
 
 _INDENT = "    "
 #: Of calls that no other promise is made for.
 ORDINARY = "ordinary calls raise nothing"
-
-
-def as_promised(steps: Callable[[], None]) -> None:
-    """Take the steps of a script; what they raise rejects the implementation."""
-    try:
-        steps()
-    except NotConforming:
-        raise
-    except Exception as error:
-        fail(ORDINARY, f"{type(error).__name__}: {error}")
 
 
 class Script:

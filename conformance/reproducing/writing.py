@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from conformance.reproducing.implementation import add_implementation
-from conformance.reproducing.inlining import Inlined
 from conformance.reproducing.preamble import Beginning, beginning
-from conformance.reproducing.script import as_promised
+from conformance.reproducing.pruning import pruned
+from conformance.reproducing.specialising.decisions import Decisions
+from conformance.reproducing.specialising.judging import Observe
+from conformance.reproducing.specialising.program import Specialiser
 from conformance.reproducing.steps import steps_of
+from conformance.reproducing.tidying import tidy
+from conformance.reproducing.values import Again, Code, Known, NeedsStatements, NotInline, Unwritable, Value
+from conformance.requirements.vocabulary import DIALECTS
 
 if TYPE_CHECKING:
     import pytest
@@ -24,10 +30,34 @@ if TYPE_CHECKING:
 
 #: How often a script does what it does: a failure may need what went before it in the same process.
 _TURNS = 3
+#: Decisions that are found out one at a time.
+_MOST_DECISIONS = 300
+#: Up to this many lines a program stays as it is.
+_SHORT = 25
+#: What says that a program draws random numbers.
+_RANDOM = re.compile(r"rand|dropout|normal|bernoulli|multinomial|seed|generator|uniform|nn\.")
+
+_Write = Callable[[Specialiser], list[ast.stmt]]
 
 
-class _Unwritable(Exception):
-    """A value that no expression is known for."""
+@dataclass(frozen=True)
+class Program:
+    """What a script does.
+
+    Attributes:
+        imports: import lines.
+        before: names and functions of its own.
+        body: the rest.
+    """
+
+    imports: tuple[str, ...]
+    before: tuple[str, ...]
+    body: str
+
+    @property
+    def lines(self) -> int:
+        """How long it is."""
+        return "\n\n".join((*self.before, self.body)).count("\n")
 
 
 def write(
@@ -56,153 +86,165 @@ def write(
     if start is None or (draws and steps is None):
         return None
     try:
-        copied, call = _of_steps(steps) if steps is not None else _of_source(item)
-    except (_Unwritable, KeyError, OSError, SyntaxError):
+        program = _shortest(adapter, _of_source(item) if steps is None else _of_steps(steps))
+    except (Unwritable, NeedsStatements, NotInline, LookupError, OSError):
         return None
-    add_implementation(copied, adapter)
-    return _assemble(_docstring(adapter.name, requirements, message), start, copied, call)
+    return _assemble(_docstring(adapter, requirements, message), start, program, message)
 
 
-def _docstring(name: str, requirements: Sequence[Requirement], message: str) -> str:
-    lines = [f"Fails while {name} does not do what is expected."]
-    for entry in requirements:
-        lines += ["", *textwrap.wrap(entry.headline, 110)]
-        for origin in entry.origins:
-            lines += textwrap.wrap(origin, 110, initial_indent="    ", subsequent_indent="      ")
-    lines += ["", "As seen:", textwrap.indent(message, "    "), "", "Exit status: 0 when nothing is wrong."]
-    return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
+# -- the program ------------------------------------------------------------------------------------------------------
 
 
-def _of_steps(steps: str) -> tuple[Inlined, str]:
-    copied = Inlined()
-    tree = ast.parse(steps)
-    called = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    lines = "\n".join(ast.unparse(node) for node in tree.body if not isinstance(node, ast.ImportFrom))
-    for node in tree.body:
-        # The script has the functions that the steps call, instead of importing them.
-        if isinstance(node, ast.ImportFrom) and node.names[0].name in called:
-            copied.add(str(node.module), node.names[0].name)
-    start = copied.add(as_promised.__module__, as_promised.__name__)
-    copied.write(f"def steps():\n{textwrap.indent(lines, '    ')}")
-    return copied, f"{start}(steps)"
-
-
-def _of_source(item: pytest.Item) -> tuple[Inlined, str]:
+def _of_source(item: pytest.Item) -> _Write:
     function: Any = getattr(item, "function", None)
     callspec: Any = getattr(item, "callspec", None)
     if not inspect.isfunction(function) or callspec is None:
-        raise _Unwritable
-    copied = Inlined()
-    module = function.__module__
-    arguments: dict[str, str] = {}
-    for name in inspect.signature(function).parameters:
-        if name == "impl":
-            arguments[name] = "impl"
-        elif name == "observe":
-            arguments[name] = "lambda name, value: None"
-        elif name == "tmp_path":
-            copied.imports |= {"import tempfile": None, "from pathlib import Path": None}
-            arguments[name] = "Path(tempfile.mkdtemp())"
-        elif name in callspec.params:
-            arguments[name] = _Value(copied, module, function).text(callspec.params[name], name)
-        else:
-            raise _Unwritable(name)
-    called = copied.add(module, function.__name__)
-    copied.write(
-        "def main():\n"
-        f"    {called}({', '.join(f'{name}={text}' for name, text in arguments.items())})\n"
-        "    impl.synchronize()\n"
-        "    assert not impl.is_current_stream_capturing(), 'the current stream is left capturing'"
-    )
-    return copied, "main()"
+        raise Unwritable(item.nodeid)
+
+    def write_down(specialiser: Specialiser) -> list[ast.stmt]:
+        arguments: dict[str, Value] = {}
+        for name in inspect.signature(function).parameters:
+            if name == "impl":
+                arguments[name] = Known(specialiser.adapter)
+            elif name == "observe":
+                arguments[name] = Observe()
+            elif name == "tmp_path":
+                specialiser.imports |= {"import tempfile": None, "from pathlib import Path": None}
+                arguments[name] = Code(ast.parse("Path(tempfile.mkdtemp())", mode="eval").body)
+            elif name in callspec.params:
+                arguments[name] = Known(callspec.params[name])
+            else:
+                raise Unwritable(f"the fixture {name}")
+        return specialiser.of_function(function, arguments)
+
+    return write_down
 
 
-class _Value:
-    """Expressions for a test's parameters."""
+def _of_steps(steps: str) -> _Write:
+    tree = ast.parse(steps)
+    for node in ast.walk(tree):
+        node.home = "steps"  # type: ignore[attr-defined]
+    body = [node for node in tree.body if not isinstance(node, ast.ImportFrom)]
+    names: dict[str, Any] = {"torch": torch}
+    exec(compile(ast.Module([node for node in tree.body if node not in body], []), "<steps>", "exec"), names)  # noqa: S102
 
-    def __init__(self, copied: Inlined, module: str, function: Any) -> None:
-        self._copied = copied
-        self._module = module
-        self._function = function
+    def write_down(specialiser: Specialiser) -> list[ast.stmt]:
+        return specialiser.of_steps(body, {**names, "impl": Known(specialiser.adapter)})
 
-    def text(self, value: Any, parameter: str = "") -> str:
-        """An expression for `value`, which the test has as `parameter`.
-
-        Raises:
-            _Unwritable: none is known.
-        """
-        if isinstance(value, str):
-            # It may name a member of the implementation.
-            self._copied.named.add(value)
-        if value is None or isinstance(value, bool | int | str | bytes | torch.dtype):
-            return repr(value)
-        if isinstance(value, float):
-            return f"float({str(value)!r})"
-        if type(value) in (tuple, list):
-            inside = ", ".join(map(self.text, value))
-            if type(value) is list:
-                return f"[{inside}]"
-            return f"({inside}{',' if len(value) == 1 else ''})"
-        if isinstance(value, type) and value.__module__ == "builtins":
-            return value.__name__
-        named = getattr(value, "__name__", ""), getattr(value, "__module__", "") or ""
-        if named[0].isidentifier() and named[1].partition(".")[0] in ("suites", "tests"):
-            return self._copied.add(named[1], named[0])
-        return self._element(value) or self._written(value, parameter)
-
-    def _element(self, value: Any) -> str | None:
-        """A place in one of the module's own tables."""
-        for name, table in self._function.__globals__.items():
-            pairs: Any = ()
-            if isinstance(table, Mapping):
-                pairs = table.items()
-            elif isinstance(table, list | tuple):
-                pairs = enumerate(table)
-            for key, entry in pairs:
-                if entry is value and isinstance(key, str | int):
-                    return f"{self._copied.add(self._module, name)}[{key!r}]"
-        return None
-
-    def _written(self, value: Any, parameter: str) -> str:
-        """What the decorator that gives the parameter its values says."""
-        tree = ast.parse(textwrap.dedent(inspect.getsource(self._function)))
-        decorators = getattr(tree.body[0], "decorator_list", [])
-        for mark in getattr(self._function, "pytestmark", []):
-            if mark.name != "parametrize" or mark.args[0] != parameter:
-                continue
-            values = [entry.values[0] if hasattr(entry, "values") else entry for entry in mark.args[1]]
-            place = next((number for number, entry in enumerate(values) if entry is value), None)
-            for node in decorators:
-                match node:
-                    case ast.Call(args=[ast.Constant(value=named), ast.List(elts=entries)]) if named == parameter:
-                        if place is not None:
-                            return self._expression(entries[place])
-        raise _Unwritable(repr(value))
-
-    def _expression(self, node: ast.expr) -> str:
-        match node:
-            case ast.Call(func=ast.Attribute(attr="param"), args=[first, *_]):
-                node = first
-        return self._copied.expression(self._module, node)
+    return write_down
 
 
-def _assemble(docstring: str, start: Beginning, copied: Inlined, call: str) -> str:
-    imports = sorted({*start.imports, *copied.imports, "import sys", "import random"})
-    setup = [f"stack.enter_context({text})" for text in start.setup]
-    turn = ["random.seed(0)", "torch.default_generator.manual_seed(0)"]
-    if setup:
-        imports = sorted({*imports, "import contextlib"})
-        turn += ["with contextlib.ExitStack() as stack:", *(f"    {line}" for line in setup), f"    {call}"]
-    else:
-        turn.append(call)
+def specialised(adapter: Adapter, write_down: _Write) -> Program:
+    """The program that `write_down` writes, for this adapter."""
+    return _specialised(adapter, Decisions(), write_down)[1]
+
+
+def _shortest(adapter: Adapter, write_down: _Write) -> Program:
+    """The program with those functions written once and called that make it shorter."""
+    decisions = Decisions()
+    specialiser, program = _specialised(adapter, decisions, write_down)
+    tried: set[Any] = set()
+    while program.lines > _SHORT:
+        gains = {
+            place: (count - 1) * size
+            for place, (count, size) in specialiser.counts.items()
+            if count > 1 and size > 1 and place not in tried
+        }
+        if not gains:
+            break
+        place = max(gains, key=lambda entry: gains[entry])
+        tried.add(place)
+        other = Decisions(*(set(chosen) for chosen in vars(decisions).values()))
+        other.called.add(place)
+        try:
+            after, shorter = _specialised(adapter, other, write_down)
+        except (Unwritable, NeedsStatements, NotInline, LookupError):
+            continue
+        if shorter.lines < program.lines:
+            decisions, specialiser, program = other, after, shorter
+    return program
+
+
+def _specialised(adapter: Adapter, decisions: Decisions, write_down: _Write) -> tuple[Specialiser, Program]:
+    for _ in range(_MOST_DECISIONS):
+        specialiser = Specialiser(adapter, decisions)
+        try:
+            body = write_down(specialiser)
+        except Again as again:
+            decisions.add(again)
+            continue
+        definitions = [*specialiser.constants, *specialiser.functions]
+        main = ast.FunctionDef(
+            "reproduce", ast.arguments([], [], None, [], [], None, []), tidy(body, specialiser.better), [], lineno=0
+        )
+        main.body = main.body or [ast.Pass()]
+        for entry in definitions:
+            if isinstance(entry, ast.FunctionDef):
+                entry.body = tidy(entry.body) or [ast.Pass()]
+        written = (*pruned(definitions, main), main)
+        texts = [ast.unparse(ast.fix_missing_locations(entry)) for entry in written]
+        return specialiser, Program(tuple(specialiser.imports), tuple(texts[:-1]), texts[-1])
+    raise Unwritable("too many decisions")
+
+
+# -- the text ---------------------------------------------------------------------------------------------------------
+
+
+def _docstring(adapter: Adapter, requirements: Sequence[Requirement], message: str) -> str:
+    lines = [f"Fails while {adapter.name} does not do what is expected."]
+    for entry in requirements:
+        lines += ["", *textwrap.wrap(entry.headline, 110), *_origin(entry, adapter.dialect)]
+    lines += ["", *message.split("\n")]
+    return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
+
+
+def _origin(entry: Requirement, dialect: str) -> list[str]:
+    """Where a requirement comes from, in few lines: of documents and statements those about this dialect."""
+    own = [name for name in entry.statements if name.startswith(f"{dialect}.")] or list(entry.statements)
+    about = {place: _dialect_of(place) for place in entry.documents}
+    places = [place for place in about if about[place] in (None, dialect)] or list(about)
+    says = "documented in" if entry.level == "must" else "follows from"
+    text = f"{says} {'; '.join(places)}"
+    if entry.level == "must" and own:
+        text += f" ({', '.join(own)})"
+    return textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
+
+
+def _dialect_of(place: str) -> str | None:
+    """Which dialect's class a place in the documents is about, or ``None`` when it is about all of them."""
+    if place.startswith("CUDA semantics"):
+        return "cuda"
+    return next((dialect for dialect in DIALECTS if place.startswith(f"torch.{dialect}")), None)
+
+
+def _assemble(docstring: str, start: Beginning, program: Program, message: str) -> str:
+    imports = {*start.imports, *program.imports, "import sys"}
+    body = program.body
+    if "seen: " not in message:
+        # What was wrong was seen after the test.
+        body += (
+            f"\n    {start.module}.synchronize()"
+            f"\n    assert not {start.module}.is_current_stream_capturing(), 'the current stream is left capturing'"
+        )
+    turn = ["reproduce()"]
+    everything = "\n".join((*program.before, body))
+    if _RANDOM.search(everything):
+        turn.insert(0, "torch.default_generator.manual_seed(0)")
+    if start.setup:
+        imports.add("import contextlib")
+        turn = [f"with {', '.join(start.setup)}:", *(f"    {line}" for line in turn)]
     ending = [f"for _ in range({_TURNS}):  # what an earlier capture leaves may be what breaks a later one"]
     ending += [f"    {line}" for line in turn]
     ending.append('print("nothing is wrong", file=sys.stderr)')
-    parts = [docstring, "\n".join(imports), "\n".join([*start.lines, *map(ast.unparse, copied.constants)])]
-    parts += [ast.unparse(ast.fix_missing_locations(node)) for node in (*copied.definitions, *copied.program)]
-    return (
-        "\n\n\n".join(part.strip("\n") for part in parts)
-        + '\n\n\nif __name__ == "__main__":\n'
-        + textwrap.indent("\n".join(ending), "    ")
-        + "\n"
-    )
+    used = [line for line in sorted(imports) if _is_used(line, "\n".join([*start.lines, *ending, everything]))]
+    parts = [docstring, "\n".join((*used, *start.lines))]
+    simple = [text for text in program.before if not text.startswith(("def ", "class ", "@"))]
+    if simple:
+        parts.append("\n".join(simple))
+    parts += [text for text in program.before if text not in simple]
+    return "\n\n".join([*parts, body, "\n".join(ending)]) + "\n"
+
+
+def _is_used(line: str, text: str) -> bool:
+    name = line.rsplit(maxsplit=1)[-1]
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None

@@ -90,7 +90,7 @@ def _missing_member(error: AttributeError, adapter: Adapter) -> Missing | None:
     name = str(error.name)
     if isinstance(error.obj, adapter.graph_class) or error.obj is adapter.graph_class:
         return Missing("missing", name, capability_of(name), f"the class has no {name}")
-    if error.obj is not None and error.obj is getattr(adapter, "module", None):
+    if error.obj is not None and error.obj is vars(adapter).get("module"):
         return Missing("missing", name, capability_of(name), f"the device module has no {name}")
     return None
 

@@ -63,15 +63,25 @@ def counted(impl: Adapter) -> Iterator[Objects]:
     Raises:
         Unsupported: there is no runtime, or the class calls another one.
     """
-    runtime, trial, objects = runtime_of(impl), Objects(), Objects()
+    runtime, objects = runtime_of(impl), Objects()
+    expect_counting(impl, runtime)
+    with _watched(runtime, objects):
+        yield objects
+
+
+def expect_counting(impl: Adapter, runtime: Any) -> None:
+    """Make sure that what the class makes is counted at this runtime.
+
+    Raises:
+        Unsupported: the class calls another one.
+    """
+    trial = Objects()
     with _watched(runtime, trial):
         graph, _ = captured(impl, Counter(impl).body)
         replay(impl, graph)
         del graph
     if not trial.made:
         raise Unsupported("the class makes its executables without the adapter's runtime: nothing counts them")
-    with _watched(runtime, objects):
-        yield objects
 
 
 @contextlib.contextmanager

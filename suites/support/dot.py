@@ -60,7 +60,18 @@ def read(text: str) -> Drawing:
     Raises:
         NotDot: it is none; says where and why.
     """
-    return _Reader(text).read()
+    nodes, edges = nodes_and_edges(text)
+    return Drawing(nodes, edges)
+
+
+def nodes_and_edges(text: str) -> tuple[set[str], list[tuple[str, str]]]:
+    """What a drawing consists of.
+
+    Raises:
+        NotDot: the text is none.
+    """
+    drawing = _Reader(text).read()
+    return drawing.nodes, drawing.edges
 
 
 class _Reader:

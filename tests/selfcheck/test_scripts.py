@@ -6,15 +6,18 @@ import sys
 import types
 from contextlib import nullcontext
 from functools import partial
+from typing import Any
 from unittest import mock
 
 import pytest
 
+from conformance.adapters.implementations import Known
 from conformance.selfcheck import scripts
 from conformance.selfcheck.scripts import Trial, try_scripts
 from reference_impl.faults import Fault
 
 PROMISE = "a replay runs"
+SEEN = "RuntimeError: nothing is there to run"
 
 #: A backend in the place of one: its own class and a broken one, and what a fault may patch.
 BACKEND = types.ModuleType("pretended")
@@ -31,24 +34,26 @@ class Broken(CUDAGraph):
 
 #: What a script says that was written for the class Broken.
 SCRIPT = """
-import pretended as backend
-Graph = backend.Broken
+import pretended
+Graph = pretended.Broken
 
-class NotConforming(AssertionError): pass
-
-if not Graph().replay(): raise NotConforming("expected: a replay runs\\nseen: nothing")
+assert Graph().replay(), "expected: a replay runs\\nseen: nothing"
 """
+
+#: In the place of a check: a call that raises what the test saw it raise.
+RAISES = "if not Graph().replay(): raise RuntimeError('nothing is there to run')\n0"
 
 KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 PATCH = partial(mock.patch.object, BACKEND, "broken", new=True)
 
-CASES = {
+CASES: dict[str, tuple[str, Any, str]] = {
     "class": (SCRIPT, nullcontext, "as promised"),
     "patch": (SCRIPT.replace("Broken", "CUDAGraph"), PATCH, "as promised"),
     "sound": (SCRIPT.replace("Broken", "CUDAGraph"), nullcontext, "passes with the fault"),
-    "always": (SCRIPT.replace("not Graph().replay()", "True"), nullcontext, "fails without the fault: NotConforming"),
+    "always": (SCRIPT.replace("Graph().replay()", "False"), nullcontext, "fails without the fault: AssertionError"),
+    "call": (SCRIPT.replace("assert Graph().replay()", RAISES), nullcontext, "as promised"),
     "reason": (SCRIPT.replace("a replay", "a reset"), nullcontext, "fails for another reason with the fault"),
-    "name": (SCRIPT.replace("not Graph", "not Grahp"), nullcontext, "ends otherwise with the fault: NameError"),
+    "name": (SCRIPT.replace("assert Graph", "assert Grahp"), nullcontext, "ends otherwise with the fault: NameError"),
     "syntax": (SCRIPT + "if", nullcontext, "ends otherwise with the fault: SyntaxError"),
     "kit": ("import conformance.checks" + SCRIPT, nullcontext, "ends otherwise with the fault: ModuleNotFoundError"),
     "crash": (KILL + SCRIPT, nullcontext, "ends otherwise with the fault: the process died of SIGKILL"),
@@ -63,10 +68,15 @@ CASES = {
 def said() -> dict[str, str]:
     """What is said of each."""
     trials = [
-        Trial(Fault(name, "class", "", (), "reference", apply), script, PROMISE, "CUDAGraph")
+        Trial(Fault(name, "class", "", (), "reference", apply), script, PROMISE, SEEN, "CUDAGraph")
         for name, (script, apply, _) in CASES.items()
     ]
-    with mock.patch.object(scripts, "_LIMIT_S", 1.0), mock.patch.dict(sys.modules, {"pretended": BACKEND}):
+    known = {"reference": Known("", "", "pretended", "CUDAGraph")}
+    with (
+        mock.patch.object(scripts, "_LIMIT_S", 1.0),
+        mock.patch.object(scripts, "KNOWN", known),
+        mock.patch.dict(sys.modules, {"pretended": BACKEND}),
+    ):
         return dict(zip(CASES, try_scripts(trials, 2), strict=True))
 
 
