@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapters.loading import hint
-from conformance.errors import ImplementationError, one_line
+from conformance.errors import ImplementationError, Unsupported, one_line
 from conformance.paths import KIT
 from conformance.requirements.revisions import documented
 from conformance.requirements.vocabulary import CAPABILITIES, DIALECTS, is_name
@@ -63,6 +63,7 @@ _DATA: Mapping[str, _Datum] = MappingProxyType(
             lambda value: isinstance(value, Mapping),
         ),
         "needs_side_stream": _Datum("needs_side_stream = False", "a bool", lambda value: isinstance(value, bool)),
+        "default_mode": _Datum('default_mode = "relaxed"', "a str", lambda value: isinstance(value, str)),
         "visible_devices": _Datum(
             'visible_devices = "MINE_VISIBLE_DEVICES"',
             "the name of an environment variable, or None",
@@ -234,7 +235,7 @@ def _trouble_of_call(theirs: Callable[..., Any], ours: Callable[..., Any]) -> st
 def _constructor_faults(adapter: Adapter) -> list[str]:
     try:
         adapter.new_graph()
-    except Exception as error:
+    except (Exception, SystemExit, Unsupported) as error:
         return [f"a {adapter.graph_class.__qualname__} cannot be constructed: {one_line(error)}{last_line_in(error)}"]
     return []
 

@@ -1,10 +1,10 @@
 """From what ``--impl`` names to an adapter that is fit to be tested.
 
-A name is one of `KNOWN`, ``package.module:attribute`` or ``path/to/file.py:attribute``.  The attribute is an adapter, a
-function that returns one, or a graph class.  A graph class that derives from one of a known implementation needs no
-adapter: that implementation's own is used, with the class in place of the original.  Any other graph class is tried
-with what torch's generic API and the class itself say.  What is not the kit's own is
-judged on the software device as on one that is asynchronous.
+A name is one of `KNOWN`, one that an installed package adds (`installed`), ``package.module:attribute`` or
+``path/to/file.py:attribute``.  The attribute is an adapter, a function that returns one, or a graph class.  A graph
+class that derives from one of a known implementation needs no adapter: that implementation's own is used, with the
+class in place of the original.  Any other graph class is tried with what torch's generic API and the class itself say.
+What is not the kit's own is judged on the software device as on one that is asynchronous.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from conformance.adapters.checking import GRAPH_METHODS, check, check_members
+from conformance.adapters.installed import installed
 from conformance.adapters.known import KNOWN
 from conformance.adapters.loading import hint, import_failed, target_of
 from conformance.adapters.names import name_in_file, tell_apart
-from conformance.errors import ConformanceError, ImplementationError, UsageError, one_line
+from conformance.errors import ConformanceError, ImplementationError, Unsupported, UsageError, one_line
 from conformance.requirements.revisions import documented
 from conformance.tracebacks import last_line_in
 
@@ -49,7 +50,13 @@ def resolve(spec: str, *, device: str | None = None, revision: str | None = None
 
 def named(spec: str, device: str | None, revision: str | None) -> Adapter:
     """The adapter that `spec` names, as `resolve` gives it, not checked."""
-    adapter = _known_adapter(spec, spec, device) if ":" not in spec else _own_adapter_of(spec, target_of(spec), device)
+    if ":" in spec:
+        adapter = _own_adapter_of(spec, target_of(spec), device)
+    elif spec in KNOWN:
+        adapter = _known_adapter(spec, spec, device)
+    else:
+        check_name(spec)
+        adapter = _own_adapter_of(spec, target_of(installed()[spec].value), device)
     if revision is not None:
         adapter.revision = _checked_revision(revision)
     return adapter
@@ -93,9 +100,12 @@ def check_name(spec: str) -> None:
     Raises:
         ImplementationError: `spec` is neither a known name nor of the form ``place:attribute``.
     """
-    if ":" not in spec and spec not in KNOWN:
+    if ":" in spec or spec in KNOWN:
+        return
+    names = [*KNOWN, *(others := installed())]
+    if spec not in others:
         raise ImplementationError(
-            f"--impl={spec}: no implementation has that name{hint(spec, KNOWN)} (known: {', '.join(KNOWN)}; "
+            f"--impl={spec}: no implementation has that name{hint(spec, names)} (known: {', '.join(names)}; "
             "or give package.module:attribute or path/to/file.py:attribute)"
         )
 
@@ -188,7 +198,7 @@ def _call_factory(spec: str, factory: Callable[..., object], device: str | None)
         adapter = factory(**settings)
     except ConformanceError as error:
         raise ImplementationError(f"--impl={spec}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit, Unsupported) as error:
         where = last_line_in(error, _file_of(factory))
         raise ImplementationError(f"--impl={spec}: making the adapter failed{where}: {one_line(error)}") from None
     if not isinstance(adapter, Adapter):

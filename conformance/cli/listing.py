@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from conformance.adapters.implementations import KNOWN
+from conformance.adapters.installed import installed, package_of
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus
 
@@ -26,6 +27,9 @@ def _implementations(_: argparse.Namespace) -> int:
     rows = [
         (name, implementation.about, f"{implementation.package}.{implementation.graph_class}", here(name))
         for name, implementation in KNOWN.items()
+    ]
+    rows += [
+        (entry.name, f"added by {package_of(entry)}", entry.value, here(entry.name)) for entry in installed().values()
     ]
     print(tabulate(rows, headers=("name", "what it is", "graph class", "here")))
     print(

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, merge, requirements, run, self_check, waivers
+from conformance.cli import doctor, listing, merge, new_adapter, requirements, run, self_check, waivers
 from conformance.cli.streams import patient_streams
 from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
@@ -37,6 +37,7 @@ _LAST: Mapping[str, Add] = {
     "requirements": requirements.add,
     "implementations": listing.add,
     "doctor": doctor.add,
+    "new-adapter": new_adapter.add,
     "self-check": self_check.add,
 }
 

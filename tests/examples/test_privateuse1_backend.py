@@ -231,5 +231,22 @@ def test_what_cannot_be_tried_is_in_the_readme(record: Record) -> None:
     assert untried <= set(re.findall(r"^\| `([a-z-]+\.[a-z-]+)` \|", README, re.MULTILINE))
 
 
+def test_installed_it_is_torch_accelerator(tmp_path: Path) -> None:
+    """The entry point makes ``import torch`` load it, in each worker, too; no adapter names it."""
+    project = (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8")
+    (entry_point,) = re.findall(r"^hostmem = \"(.*)\"$", project, re.MULTILINE)
+    info = tmp_path / "hostmem-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hostmem\nVersion: 0.1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[torch.backends]\nhostmem = {entry_point}\n", encoding="utf-8")
+    path = tmp_path / "run.jsonl"
+    words = ["--impl=torch.accelerator", f"--record={path}", "-q", "-p", "no:cacheprovider", "suites/accelerator"]
+    run = _process("-m", "pytest", *words, PYTHONPATH=os.pathsep.join([str(tmp_path), str(EXAMPLE)]))
+    assert path.exists(), run.stdout[-3000:] + run.stderr[-3000:]
+    record = read_record(path)
+    assert record.header.environment["device"] == "hostmem:0"
+    assert {result.verdict for result in record.results} == {"pass", "unsupported"}
+
+
 def _requirements(record: Record, verdict: str) -> set[str]:
     return {name for result in record.results if result.verdict == verdict for name in result.requirements}

@@ -17,6 +17,10 @@ from hostmem import build
 build.load()
 
 
+def _autoload() -> None:
+    """What ``import torch`` calls where this package is installed; importing it has done all."""
+
+
 def is_available() -> bool:
     return True
 
