@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import pytest
 
-__all__ = ["property_test", "requirement", "time_limit"]
+from conformance.requirements.vocabulary import CAPABILITIES, capability_taking
+
+__all__ = ["needs", "property_test", "requirement", "time_limit"]
 
 #: The pytest marker beneath `requirement`.  Long, because markers are one namespace for all of a project's plug-ins.
 MARKER = "conformance_requirement"
+
+#: The pytest marker beneath `needs`.
+NEED_MARKER = "conformance_needs"
 
 #: The pytest marker beneath `time_limit`.
 TIME_MARKER = "conformance_time_limit"
@@ -43,6 +48,28 @@ def requirement(*identities: str) -> pytest.MarkDecorator:
     return mark
 
 
+def needs(*capabilities: str) -> pytest.MarkDecorator:
+    """Name optional features that a test uses besides those of its requirements: ``@needs("keep_graph")``.
+
+    An implementation that does not owe one of them is not asked.  A parameter called as an argument that a feature adds
+    (``keep_graph``), and given, needs no mark.
+
+    Raises:
+        TypeError: no name, or one that is none of a capability.
+
+    >>> @needs("keep_graph", "raw_handles")
+    ... def test_a_template_has_a_handle(impl): ...
+    >>> @needs("keep-graph")
+    ... def test_with_a_slip(impl): ...
+    Traceback (most recent call last):
+    TypeError: needs takes names of capabilities: @needs("keep_graph")
+    """
+    if not capabilities or not all(name in CAPABILITIES for name in capabilities):
+        raise TypeError('needs takes names of capabilities: @needs("keep_graph")')
+    mark: pytest.MarkDecorator = getattr(pytest.mark, NEED_MARKER)(*capabilities)
+    return mark
+
+
 def time_limit(seconds: float) -> Callable[[_Test], _Test]:
     """Give a test that takes long `seconds` before a watchdog ends it; the operator's own limit counts when longer.
 
@@ -71,6 +98,14 @@ def claimed_ids(item: Marked) -> tuple[str, ...]:
     """The ids that `item` names, in the order written, each once."""
     marks = reversed(list(item.iter_markers(MARKER)))
     return tuple(dict.fromkeys(identity for mark in marks for identity in mark.args))
+
+
+def needed_capabilities(item: Marked) -> tuple[str, ...]:
+    """The capabilities that `item` names with `needs`, or has a parameter for that is given, each once."""
+    marked = [name for mark in item.iter_markers(NEED_MARKER) for name in mark.args]
+    parameters: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    given = [capability_taking(name) for name, value in parameters.items() if value is not None and value is not False]
+    return tuple(dict.fromkeys([*marked, *filter(None, given)]))
 
 
 def asked_seconds(item: Marked) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.errors import ConformanceError
-from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER
+from conformance.markers import MARKER, NEED_MARKER, PROPERTY_MARKER, TIME_MARKER
 from conformance.paths import SUITES, use_own
 from conformance.session import options
 from conformance.session.ending import refuse
@@ -30,6 +30,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     """Find the implementations, so that a wrong name ends the session before it begins."""
     config.addinivalue_line("markers", f"{MARKER}(*ids): the requirements that a conformance test decides")
+    config.addinivalue_line("markers", f"{NEED_MARKER}(*capabilities): what a conformance test uses besides")
     config.addinivalue_line("markers", f"{TIME_MARKER}(seconds): how long a conformance test may take")
     config.addinivalue_line("markers", f"{PROPERTY_MARKER}: a conformance test that draws examples")
     try:

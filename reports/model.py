@@ -268,7 +268,7 @@ def _labels(records: Sequence[Record]) -> list[str]:
 
 def _column(record: Record, label: str, anchors: _Anchors) -> Column:
     header = record.header
-    needed_capabilities = [entry.capability for entry in header.requirements if entry.capability is not None]
+    needed_capabilities = [name for entry in header.requirements for name in entry.capabilities]
     options = [f"{name}={_plain(value)}" for name, value in header.options.items() if value not in (None, False, "")]
     duration = seconds(record.footer.duration_s) if record.footer is not None else "unknown: the run was cut short"
     facts = [
@@ -481,8 +481,9 @@ def _unsupported(column: Column, record: Record) -> Iterable[Absence]:
     for entry in record.header.requirements:
         if record.assessment.requirements.get(entry.id) is not Verdict.UNSUPPORTED:
             continue
-        if entry.capability is not None and capabilities.get(entry.capability) is False:
-            yield Absence(column, entry, f"{entry.capability} is declared absent")
+        absent = entry.lacks(capabilities)
+        if absent is not None:
+            yield Absence(column, entry, f"{absent} is declared absent")
         else:
             yield Absence(column, entry, _reason(entry, record, Verdict.UNSUPPORTED) or "no reason was recorded")
 

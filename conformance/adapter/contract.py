@@ -103,6 +103,18 @@ class Adapter(StreamsInUse):
         complete = CAPABILITIES[capability].complete_in(self.revision, self.dialect)
         return complete and self.capabilities.get(capability) is not False
 
+    def why_without(self, capability: str) -> str | None:
+        """Why the implementation does not owe `capability`, in words; ``None`` when it does."""
+        if self.owes(capability):
+            return None
+        if self.capabilities.get(capability) is False:
+            return self.absence(capability)
+        return f"the documents of {self.dialect} {self.revision} do not have all of {capability}"
+
+    def absence(self, capability: str) -> str:
+        """The declaration that `capability` is absent, in words."""
+        return f"the adapter {self.name!r} declares the capability {capability!r} absent"
+
     @functools.cached_property
     def device(self) -> torch.device:
         """The device that tensors are made on: the class's own by its module's name, or the current accelerator."""
@@ -153,6 +165,8 @@ class Adapter(StreamsInUse):
         Raises:
             HarnessError: `pool` or `mode` is given in another dialect.
         """
+        if keep_graph is False and self.capabilities.get("keep_graph") is False:
+            keep_graph = None  # a class that knows no templates to keep does what False asks
         if self.dialect == "accelerator":
             return self.graph_class(**given(keep_graph=keep_graph, pool=pool, capture_error_mode=mode))
         if pool is not None or mode is not None:
@@ -376,9 +390,10 @@ class Adapter(StreamsInUse):
             RuntimeError: the call was refused; the message carries the device's own error.
             Unsupported: there is no runtime to make it with.
         """
-        if self.runtime is None:
+        allocate = getattr(self.runtime, "cudaMalloc", None)
+        if allocate is None:
             raise Unsupported("the adapter has no runtime to make a raw allocation with (Adapter.unsafe_call)")
-        error, pointer = self.runtime.cudaMalloc(1 << 16)
+        error, pointer = allocate(1 << 16)
         if int(error) != 0:
             raise RuntimeError(f"cudaMalloc: {error!r}")
         self._unsafe_allocations().append(pointer)

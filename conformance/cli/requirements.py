@@ -92,7 +92,7 @@ def _filter(options: argparse.Namespace) -> list[Requirement]:
         for entry in registry.requirements.values()
         if _among(entry.area, options.area)
         and _among(entry.level, options.level)
-        and _among(entry.capability, options.capability)
+        and (not options.capability or not set(entry.capabilities).isdisjoint(options.capability))
         and (not options.dialect or not set(entry.dialects).isdisjoint(options.dialect))
         and (until is None or Revision(entry.since) <= until)
         and (documented_ids is None or entry.id in documented_ids)
@@ -138,7 +138,7 @@ def _list(requirements: Sequence[Requirement], *, as_json: bool) -> int:
     if as_json:
         print(json.dumps([entry.to_dict() for entry in requirements], indent=2))
         return ExitStatus.CONFORMING
-    rows = [(entry.id, entry.level, entry.since, entry.capability or "", entry.text) for entry in requirements]
+    rows = [(entry.id, entry.level, entry.since, ", ".join(entry.capabilities), entry.text) for entry in requirements]
     print(
         tabulate(
             rows,

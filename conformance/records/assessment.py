@@ -145,7 +145,7 @@ def assess(
             entries.append(each.seen_by(dialect))
     verdicts = {
         entry.id: Verdict.UNSUPPORTED
-        if _is_absent(entry, capabilities)
+        if entry.lacks(capabilities) is not None
         else _worst(outcomes.by_requirement.get(entry.id, ()))
         for entry in entries
     }
@@ -181,10 +181,6 @@ def assess(
         not_applicable=tuple(not_applicable),
         untestable=tuple(untestable),
     )
-
-
-def _is_absent(entry: Requirement, capabilities: Mapping[str, bool]) -> bool:
-    return entry.capability is not None and capabilities.get(entry.capability) is False
 
 
 def _worst(verdicts: Collection[Verdict]) -> Verdict:

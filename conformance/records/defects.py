@@ -118,9 +118,7 @@ class Contradictions:
         self._expired = _Named("is waived by a waiver that had expired when the run began")
         self._elsewhere = _Named("was planned, and belongs to another shard")
         self._absent = _Named("ran, and needs a capability that is declared absent")
-        self._absent_ids = {
-            entry.id for entry in header.requirements if header.capabilities.get(entry.capability or "") is False
-        }
+        self._absent_ids = {entry.id for entry in header.requirements if entry.lacks(header.capabilities) is not None}
         self._is_here = _shard_of(header)
         self.suites = _InstalledSuites(header) if why_not_compared(header) is None else None
 

@@ -74,9 +74,8 @@ class Notes:
         judged = [
             entry for entry in entries if entry.untestable is None and entry.holds_for(header.dialect, header.revision)
         ]
-        absent = {name for name, declared in header.capabilities.items() if not declared}
         #: A result of one of these is shown with it, any other by itself.
-        self._shown_with = {entry.id for entry in judged if entry.capability not in absent}
+        self._shown_with = {entry.id for entry in judged if entry.lacks(header.capabilities) is None}
         self._noted_only = {entry.id for entry in judged if not entry.scored}
         self._left_open = {entry.id for entry in header.requirements if entry.level == "may"}
         self._known = {entry.id for entry in entries}

@@ -82,7 +82,21 @@ def _read_requirement(file: str, area: str, number: int, entry: Mapping[str, Any
         untestable=reader.text_of(where, entry, "untestable") if "untestable" in entry else None,
         destructive=reader.switch_of(where, entry, "destructive"),
         probes=probes,
+        needs=_needs(where, entry, capability),
     )
+
+
+def _needs(where: str, entry: Mapping[str, Any], capability: str | None) -> tuple[str, ...]:
+    """The further capabilities that a requirement needs, each once and in the vocabulary's order."""
+    if "needs" not in entry:
+        return ()
+    names = reader.texts_of(where, entry, "needs")
+    for name in names:
+        if name not in CAPABILITIES:
+            raise RequirementError(f"{where}: unknown capability {name!r}; known: {', '.join(CAPABILITIES)}")
+    if capability in names or len(set(names)) < len(names):
+        raise RequirementError(f"{where}: 'needs' names what is needed besides 'capability', each once")
+    return tuple(name for name in CAPABILITIES if name in names)
 
 
 def _dialects(where: str, entry: Mapping[str, Any]) -> tuple[Dialect, ...]:

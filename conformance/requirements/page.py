@@ -121,8 +121,8 @@ def _standing(entry: Requirement) -> str:
         parts.append("of long programs")
     parts.append(f"since {entry.since}" + (f", until {entry.until}" if entry.until is not None else ""))
     parts.append("all dialects" if entry.dialects == DIALECTS else f"dialects {', '.join(entry.dialects)}")
-    if entry.capability is not None:
-        parts.append(f"behind {entry.capability}")
+    if entry.capabilities:
+        parts.append(f"behind {' and '.join(entry.capabilities)}")
     if entry.destructive:
         parts.append("may leave the process unusable")
     return ", ".join(parts)

@@ -49,7 +49,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                 ("keep_graph", "raw_handles"),
             ),
             Profile("editing", "lets the template behind the raw handle be edited", ("template_editing",)),
-            Profile("error-modes", "tells the capture error modes apart", ("capture_modes",)),
+            Profile("error-modes", "tells the capture error modes apart", ("capture_modes", "raw_allocation")),
             Profile("liveness", "notices inputs that died", ("liveness",)),
             Profile("hooks", "runs hooks at the end of a capture and after each instantiation", ("hooks",)),
             Profile("phases", "ends a capture in two phases", ("capture_phases",)),

@@ -32,6 +32,7 @@ class Requirement:
         advised: the dialects for which a ``must`` is a ``should``, because no document of theirs says so.
         composite: whether it asks again what others ask, of long programs: judged, and counted apart.
         probes: the optional feature whose declaration it looks into, or ``None``.
+        needs: further optional features without which it cannot be asked.
     """
 
     id: str
@@ -49,6 +50,16 @@ class Requirement:
     advised: tuple[Dialect, ...] = ()
     composite: bool = False
     probes: str | None = None
+    needs: tuple[str, ...] = ()
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """Every optional feature that it cannot be asked without."""
+        return self.needs if self.capability is None else (self.capability, *self.needs)
+
+    def lacks(self, declared: Mapping[str, bool]) -> str | None:
+        """The first of them that is `declared` absent, or ``None``."""
+        return next((name for name in self.capabilities if declared.get(name) is False), None)
 
     @property
     def headline(self) -> str:

@@ -93,12 +93,12 @@ class Child(Forked):
             self.trouble = message["message"]
 
 
-def start(items: Sequence[pytest.Item], apply: Apply, adapter: Adapter) -> Child:
-    """Fork a child that runs `items` with the change applied to `adapter`'s implementation."""
+def start(batch: Sequence[tuple[pytest.Item, Case]], apply: Apply, adapter: Adapter) -> Child:
+    """Fork a child that runs the tests of `batch` with the change applied to `adapter`'s implementation."""
 
     def live(reporter: Reporter) -> None:
         with _applied(apply, adapter):
-            _run(items, reporter)
+            _run(batch, reporter, adapter)
 
     pid, pipe = fork(live)
     return Child(pid, pipe, time.monotonic() + TEST_LIMIT_S)
@@ -204,15 +204,23 @@ class Reporter:
             self.say("result", result=outcome.result.to_dict(), unfit=self.unfit)
 
 
-def _run(items: Sequence[pytest.Item], reporter: Reporter) -> None:
-    plugins = items[0].config.pluginmanager
+def _run(batch: Sequence[tuple[pytest.Item, Case]], reporter: Reporter, adapter: Adapter) -> None:
+    plugins = batch[0][0].config.pluginmanager
     for name in _KEEPERS:
         if plugins.has_plugin(name):
             plugins.unregister(name=name)
     plugins.register(reporter)
-    for place, item in enumerate(items):
-        following = items[place + 1] if place + 1 < len(items) else None
+    for place, (item, case) in enumerate(batch):
         reporter.say("started", place=place)
+        if not case.applies_to(adapter):  # which may state another revision than the one that they were collected for
+            reporter.say("result", result=_inapplicable(case, adapter).to_dict(), unfit=False)
+            continue
+        following = next((later for later, its_case in batch[place + 1 :] if its_case.applies_to(adapter)), None)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if reporter.unfit:
             return
+
+
+def _inapplicable(case: Case, adapter: Adapter) -> TestResult:
+    reason = f"it is not about {adapter.dialect} {adapter.revision}"
+    return TestResult(case.test, case.ids, Verdict.UNSUPPORTED, "setup", reason)

@@ -207,7 +207,7 @@ class _Loop:
         work.limits = [work.job.limit(case) for _, case in work.batch]
         names = {spec: name for name, spec in self._executor.specs.items()}
         adapter = self._executor.adapters[names[work.job.implementation]]
-        child = children.start([item for item, _ in work.batch], work.job.entry.apply, adapter)
+        child = children.start(work.batch, work.job.entry.apply, adapter)
         self._live[child.pid] = (work, child)
         self._selector.register(child.pipe, selectors.EVENT_READ, child.pid)
 

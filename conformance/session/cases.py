@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.errors import RequirementError, UsageError
-from conformance.markers import asked_seconds, claimed_ids, draws_examples
+from conformance.markers import asked_seconds, claimed_ids, draws_examples, needed_capabilities
 from conformance.paths import HOME, SUITES
 from conformance.requirements.registry import Registry, Requirement
 from conformance.session.options import Options
@@ -31,6 +31,7 @@ class Case:
         requirements: what it decides.
         seconds: how long it asks for; 0 when it does not.
         draws: whether it draws examples.
+        needs: the capabilities that it uses besides those of its requirements.
     """
 
     nodeid: str
@@ -39,6 +40,7 @@ class Case:
     requirements: tuple[Requirement, ...]
     seconds: float = 0.0
     draws: bool = False
+    needs: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -61,10 +63,15 @@ class Case:
         """Whether all that it decides holds for the adapter's dialect and revision."""
         return all(entry.holds_for(adapter.dialect, adapter.revision) for entry in self.requirements)
 
-    def absent_capability(self, adapter: Adapter) -> str | None:
-        """The first capability that it needs and the adapter declares absent."""
-        needed = (entry.capability for entry in self.requirements if entry.capability is not None)
-        return next((name for name in needed if adapter.capabilities.get(name) is False), None)
+    def why_not_asked(self, adapter: Adapter) -> str | None:
+        """Why the adapter's implementation need not answer it, in words; ``None`` when it has to.
+
+        A requirement holds for releases that document only a part of its capability; a test may need the whole.
+        """
+        absent = next(filter(None, (entry.lacks(adapter.capabilities) for entry in self.requirements)), None)
+        if absent is not None:
+            return adapter.absence(absent)
+        return next(filter(None, map(adapter.why_without, self.needs)), None)
 
     def probed_absence(self, capabilities: Mapping[str, bool]) -> str | None:
         """The capability that it probes although `capabilities` declare it absent."""
@@ -132,7 +139,8 @@ def case_of(item: pytest.Item, registries: Mapping[str, Registry]) -> Case | Non
     for entry in requirements:
         if entry.untestable is not None:
             raise RequirementError(f"{item.nodeid} decides {entry.id}, which is declared untestable")
-    return Case(item.nodeid, name[1], name[0], requirements, asked_seconds(item), draws_examples(item))
+    needs = needed_capabilities(item)
+    return Case(item.nodeid, name[1], name[0], requirements, asked_seconds(item), draws_examples(item), needs)
 
 
 def is_narrowed(config: pytest.Config) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.errors import KitError, one_line
-from conformance.markers import MARKER, PROPERTY_MARKER, TIME_MARKER, claimed_ids
+from conformance.markers import MARKER, NEED_MARKER, PROPERTY_MARKER, TIME_MARKER, claimed_ids
 from conformance.paths import HOME, PYTEST_SETTINGS, SUITES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class _Claims:
         self.tests: dict[str, dict[str, None]] = {}
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        for marker in (MARKER, TIME_MARKER, PROPERTY_MARKER):
+        for marker in (MARKER, NEED_MARKER, TIME_MARKER, PROPERTY_MARKER):
             config.addinivalue_line("markers", f"{marker}: see conformance.plugin")
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:

@@ -214,9 +214,8 @@ class Executor:
         progress = item.stash[_PROGRESS] = _Progress(
             result, self._health[case.implementation].before(probe=self._watches(case))
         )
-        absent = case.absent_capability(self.adapters[case.implementation])
-        if absent is not None:
-            progress.absent = f"the adapter {case.implementation!r} declares the capability {absent!r} absent"
+        progress.absent = case.why_not_asked(self.adapters[case.implementation])
+        if progress.absent is not None:
             pytest.skip(progress.absent)
 
     @pytest.hookimpl(wrapper=True)
@@ -291,7 +290,7 @@ class Executor:
         if progress.absent is not None:
             return replace(result, verdict=Verdict.UNSUPPORTED, phase=call.when, message=progress.absent)
         promised = all(entry.level == "must" for entry in case.requirements)
-        new_result = judge(result, call.when, error, case.implementation, promised=promised)
+        new_result = judge(result, call.when, error, self.adapters[case.implementation], promised=promised)
         if memory.wanted is not None:
             new_result = starved(new_result, memory.wanted)
         return after_teardown(result, new_result) if call.when == "teardown" else new_result

@@ -12,6 +12,7 @@ from conformance.errors import HarnessError, Unsupported, chain, is_out_of_memor
 from conformance.paths import KIT, SUITES
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
+from conformance.session.missing import missing_in
 from conformance.text import published, said
 from conformance.tracebacks import implementation_frames, missing_method, missing_name
 
@@ -25,7 +26,7 @@ NO_MEMORY = "the device had no memory"
 
 
 def judge(
-    result: TestResult, phase: str, error: BaseException, adapter_name: str, *, promised: bool = False
+    result: TestResult, phase: str, error: BaseException, adapter: Adapter, *, promised: bool = False
 ) -> TestResult:
     """`result` of a test that raised `error` in `phase`.
 
@@ -33,17 +34,20 @@ def judge(
         result: so far.
         phase: of the test.
         error: what it raised.
-        adapter_name: of the implementation.
+        adapter: of the implementation.
         promised: whether a document says what was expected, so that the message may.
     """
     frames = implementation_frames(error.__traceback__, (KIT, SUITES))
     failure = replace(result, verdict=Verdict.FAIL, phase=phase, message=_message(error), frames=frames)
     if isinstance(error, pytest.skip.Exception):
         return replace(failure, verdict=Verdict.SKIPPED, message=published(said(error)), frames=())
+    missing = missing_in(error, adapter)
+    if missing is not None:
+        failure = replace(failure, cause=missing.cause)
     for cause in chain(error):
-        missing = missing_method(cause)
-        if missing is not None:
-            message = f"the adapter {adapter_name!r} does not implement {missing}(), which this test needs"
+        method = missing_method(cause)
+        if method is not None:
+            message = f"the adapter {adapter.name!r} does not implement {method}(), which this test needs"
             return replace(failure, verdict=Verdict.ERROR, message=message, frames=())
         if isinstance(cause, HarnessError):
             return replace(failure, verdict=Verdict.ERROR, message=published(said(cause)), frames=())
@@ -54,6 +58,8 @@ def judge(
     # Before and after the test proper only the kit's own code runs; what it does not expect is its own mistake.
     if phase != "call":
         return replace(failure, verdict=Verdict.ERROR)
+    if missing is not None:
+        return replace(failure, message=f"{missing.sentence}\n{failure.message}")
     return failure
 
 
@@ -66,6 +72,9 @@ def lacking(error: BaseException, adapter: Adapter) -> str | None:
     place = next((place for place, cause in enumerate(causes) if isinstance(cause, Unsupported)), None)
     if place is not None and not any(hasattr(cause, "promise") for cause in causes[place:]):
         return published(said(causes[place]))
+    missing = missing_in(error, adapter)
+    if missing is not None and missing.capability is not None and adapter.capabilities.get(missing.capability) is False:
+        return f"{adapter.absence(missing.capability)}, and {missing.what}"
     first = causes[-1]
     if isinstance(first, AttributeError) and first.name == "reset" and not adapter.has_reset:
         # Where the page lists it, a test of its own asks for it.

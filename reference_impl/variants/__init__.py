@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from reference_impl.variants import devices, execution, pools, refusals, shapes, values
+from reference_impl.variants import absences, devices, execution, pools, refusals, shapes, values
 from reference_impl.variants.variant import EVERYWHERE, Variant
 
 UNCHANGED = Variant("unchanged", "The reference as it is.", EVERYWHERE, contextlib.nullcontext)
@@ -16,6 +16,7 @@ VARIANTS: tuple[Variant, ...] = (
     *execution.VARIANTS,
     *pools.VARIANTS,
     *devices.VARIANTS,
+    *absences.VARIANTS,
 )
 
 __all__ = ["VARIANTS", "Variant"]

@@ -6,8 +6,9 @@ import contextlib
 import dataclasses
 import functools
 import textwrap
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from reference_impl.faults.fault import Apply, kebab_case
@@ -92,16 +93,18 @@ class Lacking:
     Args:
         module: that has them.
         names: what is missing.
+        others: what stands for some of the names that are left.
     """
 
-    def __init__(self, module: Any, names: Collection[str]) -> None:
+    def __init__(self, module: Any, names: Collection[str], others: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._module = module
         self._names = frozenset(names)
+        self._others = others
 
     def __getattr__(self, name: str) -> Any:
         if name in self._names:
             raise AttributeError(f"module {self._module.__name__!r} has no attribute {name!r}")
-        return getattr(self._module, name)
+        return self._others[name] if name in self._others else getattr(self._module, name)
 
     def __dir__(self) -> list[str]:
         return [name for name in dir(self._module) if name not in self._names]

@@ -12,11 +12,10 @@ import torch
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
 from conformance.errors import Unsupported
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.support.captures import capture_into, captured, open_capture, replay
 from suites.support.disturbances import attempt
 from suites.support.modes import unsafe
-from suites.support.needs import needs
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine, Counter
 from suites.support.recovery import expect_capture
@@ -113,10 +112,10 @@ def _pool_of(impl: Adapter, tensor: torch.Tensor) -> Any:
 
 
 @requirement("accelerator.pool-used")
+@needs("memory_stats")
 @pytest.mark.parametrize("captures", [1, 2], ids=["first-capture", "after-reset"])
 def test_memory_comes_from_the_given_pool(impl: Adapter, captures: int) -> None:
     """A graph made with another one's token captures into the pool that the other one captured into."""
-    needs(impl, "memory_stats")
     source = impl.full(37, 1.0)
     holder, held = captured(impl, lambda: source + 1)
     other, apart = captured(impl, lambda: source + 2)
@@ -136,10 +135,10 @@ def test_memory_comes_from_the_given_pool(impl: Adapter, captures: int) -> None:
 
 
 @requirement("accelerator.settings-last")
+@needs("raw_allocation", "capture_modes")
 @pytest.mark.parametrize("mode", ["global", "relaxed"])
 def test_mode_lasts(impl: Adapter, mode: str) -> None:
     """What becomes of a potentially unsafe call in the first capture of a graph becomes of it in the later ones."""
-    needs(impl, "capture_modes")
     graphs: list[Any] = []
     refusal = caught(lambda: graphs.append(impl.graph_class(capture_error_mode=mode)))
     if refusal is not None:

@@ -9,10 +9,9 @@ import torch
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect_equal
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.capture.programs import ORDERINGS, order
 from suites.support.captures import captured, replay
-from suites.support.needs import needs
 
 PROMISE = "work that another thread gives to a capturing stream is captured in its place"
 
@@ -50,9 +49,9 @@ def test_the_capturing_stream_itself(impl: Adapter) -> None:
 
 @ORDERINGS
 @requirement("capture.other-threads")
+@needs("fork_join")
 def test_a_stream_that_joins_there(impl: Adapter, how: str) -> None:
     """Another thread forks a stream of its own into the capture, works on it and joins it."""
-    needs(impl, "fork_join")
     side = impl.new_stream()
 
     def elsewhere(stream: Any, x: torch.Tensor) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
 from suites.support.data import arrows_in, data_of
@@ -103,6 +103,7 @@ def test_more_work_more_text(impl: Adapter, tmp_path: Path) -> None:
 
 
 @requirement("debug-dump.dot-format")
+@needs("fork_join")
 @VERBOSITY
 def test_format(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Both forms can be parsed."""
@@ -251,7 +252,7 @@ def test_empty_graph(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
 
 
 @requirement("debug-dump.verbose-structure")
-@pytest.mark.parametrize("program", ["row", "fork"])
+@pytest.mark.parametrize("program", ["row", pytest.param("fork", marks=needs("fork_join"))])
 def test_same_structure(impl: Adapter, program: str, tmp_path: Path) -> None:
     """Brief or verbose, the nodes and edges are the same."""
     graph = kept_graph(impl, row_of_operators(impl) if program == "row" else uneven_fork(impl))

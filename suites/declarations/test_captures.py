@@ -98,6 +98,19 @@ def _check_modes_of_capture_begin(impl: Adapter) -> None:
     expect_raises("an unknown mode is refused", lambda: record(impl, impl.new_graph(), lambda: None, mode="no-mode"))
 
 
+@requirement("declarations.raw-allocation")
+def test_raw_allocation(impl: Adapter, observe: Observe) -> None:
+    """The call comes through outside a capture, and is refused in one whose mode forbids it."""
+
+    def probe() -> None:
+        impl.unsafe_call()
+        mode = "global" if impl.dialect == "accelerator" and impl.owes("capture_modes") else None
+        outcome = attempt(impl, Affine(impl).body, unsafe(impl), mode=mode)
+        expect(outcome.refusal is not None, "a capture refuses what it calls unsafe", str(outcome))
+
+    judge_declaration(impl, "raw_allocation", probe, observe)
+
+
 @requirement("declarations.liveness")
 def test_liveness(impl: Adapter, observe: Observe) -> None:
     """With the check on, a graph replays as long as its input lives, and is refused from then on."""

@@ -15,7 +15,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_raises, is_refusal
 from conformance.errors import Unsupported
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.error_modes.programs import every_mode, refusing_mode
 from suites.support.captures import BOTH_WAYS, capture_by, open_capture
 from suites.support.disturbances import device_synchronize, host_read
@@ -107,6 +107,7 @@ def test_documented_name(impl: Adapter, way: str, mode: str) -> None:
 
 
 @requirement("signatures.accelerator-mode", "error-modes.accelerator-left-out-is-default")
+@needs("raw_allocation")
 @BOTH_WAYS
 @pytest.mark.parametrize("caller", ["own-thread", "other-thread"])
 def test_default_is_the_default(impl: Adapter, caller: str, way: str) -> None:
@@ -121,6 +122,7 @@ def test_default_is_the_default(impl: Adapter, caller: str, way: str) -> None:
 
 
 @requirement("error-modes.accelerator-own-thread")
+@needs("raw_allocation")
 @BOTH_WAYS
 @refusing_mode
 def test_own_call_refused(impl: Adapter, way: str, mode: str) -> None:
@@ -130,6 +132,7 @@ def test_own_call_refused(impl: Adapter, way: str, mode: str) -> None:
 
 
 @requirement("error-modes.accelerator-own-thread")
+@needs("raw_allocation")
 @BOTH_WAYS
 def test_own_call_allowed(impl: Adapter, way: str) -> None:
     """A relaxed capture lets it pass, and is whole."""
@@ -140,6 +143,7 @@ def test_own_call_allowed(impl: Adapter, way: str) -> None:
 
 
 @requirement("error-modes.accelerator-other-thread")
+@needs("raw_allocation")
 @BOTH_WAYS
 @not_refusing_others
 def test_foreign_call_allowed(impl: Adapter, way: str, mode: str) -> None:
@@ -151,6 +155,7 @@ def test_foreign_call_allowed(impl: Adapter, way: str, mode: str) -> None:
 
 
 @requirement("error-modes.accelerator-global-other-thread")
+@needs("raw_allocation")
 def test_foreign_call_in_global_mode(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Records what comes of it: errors may occur."""
     outcome = disturbed(impl, "begin-end", "global", unsafe_elsewhere(impl))
@@ -158,6 +163,7 @@ def test_foreign_call_in_global_mode(impl: Adapter, observe: Callable[[str, Any]
 
 
 @requirement("error-modes.accelerator-never-half")
+@needs("raw_allocation")
 @BOTH_WAYS
 @every_mode
 @pytest.mark.parametrize("caller", ["own-thread", "other-thread"])

@@ -6,16 +6,16 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.error_modes.programs import every_mode, expect_allowed, expect_refused, probe
 from suites.support.modes import unsafe
-from suites.support.needs import needs
 from suites.support.recovery import expect_capture
 
 same_or_new = pytest.mark.parametrize("which", ["same-graph", "new-graph"])
 
 
 @requirement("error-modes.mode-is-per-capture")
+@needs("raw_allocation")
 @same_or_new
 def test_relaxed_does_not_stay(impl: Adapter, which: str) -> None:
     """After a relaxed capture one without a mode refuses again."""
@@ -27,6 +27,7 @@ def test_relaxed_does_not_stay(impl: Adapter, which: str) -> None:
 
 
 @requirement("error-modes.mode-is-per-capture")
+@needs("raw_allocation")
 @same_or_new
 @pytest.mark.parametrize("first", ["global", "thread_local"])
 def test_strict_does_not_stay(impl: Adapter, which: str, first: str) -> None:
@@ -39,10 +40,10 @@ def test_strict_does_not_stay(impl: Adapter, which: str, first: str) -> None:
 
 
 @requirement("error-modes.mode-is-per-capture")
+@needs("raw_allocation", "threads")
 @same_or_new
 def test_thread_local_does_not_stay(impl: Adapter, which: str) -> None:
     """After a thread_local capture one without a mode refuses other threads again."""
-    needs(impl, "threads")
     graph = impl.new_graph()
     expect_capture(impl, graph, "a 'thread_local' capture works", mode="thread_local")
     graph.reset()
@@ -51,10 +52,10 @@ def test_thread_local_does_not_stay(impl: Adapter, which: str) -> None:
 
 
 @requirement("error-modes.mode-is-per-capture")
+@needs("raw_allocation", "threads")
 @same_or_new
 def test_global_does_not_stay(impl: Adapter, which: str) -> None:
     """After a global capture a thread_local one lets other threads go on."""
-    needs(impl, "threads")
     graph = impl.new_graph()
     expect_capture(impl, graph, "a 'global' capture works", mode="global")
     graph.reset()
@@ -63,6 +64,7 @@ def test_global_does_not_stay(impl: Adapter, which: str) -> None:
 
 
 @requirement("error-modes.mode-is-per-capture")
+@needs("raw_allocation")
 def test_given_mode_after_refused_capture(impl: Adapter) -> None:
     """A capture that was spoiled passes its mode on to no later one."""
     graph = impl.new_graph()
@@ -73,6 +75,7 @@ def test_given_mode_after_refused_capture(impl: Adapter) -> None:
 
 
 @requirement("error-modes.mode-ends-with-capture")
+@needs("raw_allocation")
 @every_mode
 def test_after_the_capture(impl: Adapter, mode: str) -> None:
     """The call works in the capturing thread as soon as the capture has ended, and the graph is undamaged."""

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises, is_refusal
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.error_modes.programs import refusing_mode
 from suites.support.disturbances import Attempt, attempt
 from suites.support.modes import unsafe, unsafe_elsewhere
@@ -23,6 +23,7 @@ def disturbed(impl: Adapter, mode: str, body: Callable[[], Any] | None = None) -
 
 
 @requirement("error-modes.refusal-spoils-capture")
+@needs("raw_allocation")
 @refusing_mode
 def test_ends_with_an_error_or_whole(impl: Adapter, mode: str) -> None:
     """capture_end reports what the caller of the refused call may have swallowed, or the call did no harm."""
@@ -35,6 +36,7 @@ def test_ends_with_an_error_or_whole(impl: Adapter, mode: str) -> None:
 
 
 @requirement("error-modes.foreign-refusal-spoils-capture")
+@needs("raw_allocation", "threads")
 def test_another_threads_call(impl: Adapter) -> None:
     """The capturing thread learns of it when the refused call was another thread's, or the call did no harm."""
     program = Affine(impl)
@@ -46,6 +48,7 @@ def test_another_threads_call(impl: Adapter) -> None:
 
 
 @requirement("error-modes.refusal-leaves-nothing")
+@needs("raw_allocation")
 @refusing_mode
 def test_replay_refused(impl: Adapter, mode: str) -> None:
     """The graph of a spoiled capture has nothing to replay."""
@@ -60,6 +63,7 @@ def test_replay_refused(impl: Adapter, mode: str) -> None:
 
 
 @requirement("error-modes.refusal-leaves-stream")
+@needs("raw_allocation")
 @refusing_mode
 def test_stream_usable(impl: Adapter, mode: str) -> None:
     """The stream is out of the capture and works."""
@@ -70,6 +74,7 @@ def test_stream_usable(impl: Adapter, mode: str) -> None:
 
 
 @requirement("error-modes.refusal-leaves-thread")
+@needs("raw_allocation")
 @refusing_mode
 def test_own_thread_usable(impl: Adapter, mode: str) -> None:
     """The capturing thread makes the call afterwards."""
@@ -78,6 +83,7 @@ def test_own_thread_usable(impl: Adapter, mode: str) -> None:
 
 
 @requirement("error-modes.refusal-leaves-thread")
+@needs("raw_allocation", "threads")
 def test_other_thread_usable(impl: Adapter) -> None:
     """The very thread that made the call during the capture makes it afterwards."""
 
@@ -91,6 +97,7 @@ def test_other_thread_usable(impl: Adapter) -> None:
 
 
 @requirement("error-modes.refusal-leaves-next-capture")
+@needs("raw_allocation")
 @pytest.mark.parametrize("which", ["same-graph", "new-graph"])
 @refusing_mode
 def test_next_capture(impl: Adapter, mode: str, which: str) -> None:

@@ -9,11 +9,10 @@ import pytest
 
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, is_refusal
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.error_modes.programs import capture_in_worker, every_mode, expect_allowed, expect_refused
 from suites.support.disturbances import Attempt, attempt
 from suites.support.modes import need_global_default, unsafe, unsafe_elsewhere
-from suites.support.needs import needs
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine
 from suites.support.streams import stream_kept
@@ -22,6 +21,7 @@ nesting = pytest.mark.parametrize("depth", [pytest.param(1, id="thread"), pytest
 
 
 @requirement("error-modes.global-own-thread")
+@needs("raw_allocation")
 def test_global_own(impl: Adapter) -> None:
     """global: the capturing thread is refused."""
     outcome = attempt(impl, Affine(impl).body, unsafe(impl), mode="global")
@@ -29,6 +29,7 @@ def test_global_own(impl: Adapter) -> None:
 
 
 @requirement("error-modes.thread-local-own-thread")
+@needs("raw_allocation")
 def test_thread_local_own(impl: Adapter) -> None:
     """thread_local: the capturing thread is refused."""
     outcome = attempt(impl, Affine(impl).body, unsafe(impl), mode="thread_local")
@@ -36,6 +37,7 @@ def test_thread_local_own(impl: Adapter) -> None:
 
 
 @requirement("error-modes.relaxed-own-thread")
+@needs("raw_allocation")
 def test_relaxed_own(impl: Adapter) -> None:
     """relaxed: the capturing thread may, and the capture is as good as without the call."""
     program = Affine(impl)
@@ -46,6 +48,7 @@ def test_relaxed_own(impl: Adapter) -> None:
 
 
 @requirement("error-modes.global-other-thread")
+@needs("raw_allocation")
 @nesting
 def test_global_other(impl: Adapter, depth: int) -> None:
     """global: other threads are refused."""
@@ -54,6 +57,7 @@ def test_global_other(impl: Adapter, depth: int) -> None:
 
 
 @requirement("error-modes.thread-local-other-thread")
+@needs("raw_allocation")
 @nesting
 def test_thread_local_other(impl: Adapter, depth: int) -> None:
     """thread_local: other threads may."""
@@ -65,6 +69,7 @@ def test_thread_local_other(impl: Adapter, depth: int) -> None:
 
 
 @requirement("error-modes.relaxed-other-thread")
+@needs("raw_allocation")
 @nesting
 def test_relaxed_other(impl: Adapter, depth: int) -> None:
     """relaxed: other threads may."""
@@ -76,6 +81,7 @@ def test_relaxed_other(impl: Adapter, depth: int) -> None:
 
 
 @requirement("error-modes.capturing-thread-is-the-beginner")
+@needs("raw_allocation")
 def test_worker_global(impl: Adapter) -> None:
     """A global capture of a worker thread refuses the main thread's call."""
     outcome = capture_in_worker(impl, Affine(impl).body, unsafe(impl), "global")
@@ -83,6 +89,7 @@ def test_worker_global(impl: Adapter) -> None:
 
 
 @requirement("error-modes.capturing-thread-is-the-beginner")
+@needs("raw_allocation")
 @pytest.mark.parametrize("mode", ["thread_local", "relaxed"])
 def test_worker_other_modes(impl: Adapter, mode: str) -> None:
     """Other captures of a worker thread leave the main thread alone, and replay in it."""
@@ -94,6 +101,7 @@ def test_worker_other_modes(impl: Adapter, mode: str) -> None:
 
 
 @requirement("error-modes.capturing-thread-is-the-beginner")
+@needs("raw_allocation")
 @pytest.mark.parametrize("mode", ["global", "thread_local"])
 def test_worker_own_call(impl: Adapter, mode: str) -> None:
     """A worker thread's own call is refused as the main thread's would be."""
@@ -127,6 +135,7 @@ def test_synchronize_elsewhere(impl: Adapter, mode: str, observe: Any) -> None:
 
 
 @requirement("error-modes.default-is-global")
+@needs("raw_allocation")
 def test_default_own(impl: Adapter) -> None:
     """capture_begin without a mode refuses the capturing thread's call."""
     need_global_default(impl)
@@ -135,6 +144,7 @@ def test_default_own(impl: Adapter) -> None:
 
 
 @requirement("error-modes.default-is-global-for-other-threads")
+@needs("raw_allocation")
 def test_default_other(impl: Adapter) -> None:
     """capture_begin without a mode refuses another thread's call."""
     need_global_default(impl)
@@ -158,6 +168,7 @@ def in_context(impl: Adapter, call: Callable[[], None], mode: str | None) -> tup
 
 
 @requirement("error-modes.default-is-global")
+@needs("raw_allocation")
 def test_context_default_own(impl: Adapter) -> None:
     """The context manager without a mode refuses the capturing thread's call."""
     need_global_default(impl)
@@ -167,6 +178,7 @@ def test_context_default_own(impl: Adapter) -> None:
 
 
 @requirement("error-modes.default-is-global-for-other-threads")
+@needs("raw_allocation")
 def test_context_default_other(impl: Adapter) -> None:
     """The context manager without a mode refuses another thread's call."""
     need_global_default(impl)
@@ -176,6 +188,7 @@ def test_context_default_other(impl: Adapter) -> None:
 
 
 @requirement("error-modes.context-passes-mode")
+@needs("raw_allocation")
 @every_mode
 def test_context_mode(impl: Adapter, mode: str) -> None:
     """The context manager's mode decides about the capturing thread's call."""
@@ -189,10 +202,10 @@ def test_context_mode(impl: Adapter, mode: str) -> None:
 
 
 @requirement("error-modes.context-passes-mode")
+@needs("raw_allocation", "threads")
 @every_mode
 def test_context_mode_for_other_threads(impl: Adapter, mode: str) -> None:
     """The context manager's mode decides about another thread's call, too: thread_local is not global."""
-    needs(impl, "threads")
     refusal, ending = in_context(impl, unsafe_elsewhere(impl), mode)
     if mode == "global":
         promise = "a context manager with 'global' refuses unsafe calls of other threads"

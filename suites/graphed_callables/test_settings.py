@@ -9,7 +9,7 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.graphed_callables.programs import SIZE, gradient_of, leaf
 from suites.support.captures import captured, replay
 from suites.support.memory import pools_in_use
@@ -144,6 +144,7 @@ def test_capture_error_mode(impl: Adapter, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["relaxed", "global", None], ids=["relaxed", "global", "default"])
 @requirement("graphed-callables.mode-passed-on")
+@needs("raw_allocation")
 def test_mode_of_the_captures(impl: Adapter, mode: str | None) -> None:
     """A callable that makes an unsafe call in its capture is graphed in relaxed, and refused in global, the default."""
     settings = {} if mode is None else {"capture_error_mode": mode}

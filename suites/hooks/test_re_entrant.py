@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, is_refusal
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.hooks.programs import EACH_OCCASION, Occasion
 from suites.support.captures import capture_between
 from suites.support.hooks import register
@@ -23,7 +23,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "instantiate": lambda graph: graph.instantiate(),
     "reset": lambda graph: graph.reset(),
 }
-EACH_CALL = pytest.mark.parametrize("call", CALLS)
+EACH_CALL = pytest.mark.parametrize("call", ["replay", pytest.param("instantiate", marks=needs("keep_graph")), "reset"])
 
 #: How deep a hook that runs its own occasion again may go before the test stops it.
 DEPTH = 5

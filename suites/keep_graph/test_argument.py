@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect_no_raise
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.support.captures import capture_into, replay
 from suites.support.handles import expect_no_handle
 from suites.support.programs import Counter
@@ -60,6 +60,7 @@ def test_false_is_taken(impl: Adapter, form: str) -> None:
 
 
 @requirement("keep-graph.false-template-destroyed")
+@needs("keep_graph")
 @pytest.mark.parametrize("form", ["positional", "keyword"])
 def test_false_leaves_no_template(impl: Adapter, form: str) -> None:
     """keep_graph=False, by position or by name, leaves no template after capture_end."""
@@ -70,6 +71,7 @@ def test_false_leaves_no_template(impl: Adapter, form: str) -> None:
 
 
 @requirement("keep-graph.true-template-kept")
+@needs("keep_graph")
 @pytest.mark.parametrize("form", TRUE)
 def test_true_keeps_the_template(impl: Adapter, form: str) -> None:
     """keep_graph=True, by position or by name, keeps the template after capture_end."""

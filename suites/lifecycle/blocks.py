@@ -87,7 +87,8 @@ class Blocks(Scenarios):
             third = self.vacant(pool=token.name)
             self.step(block_with_pool, third, cell, number, token)
             self.holds(third, added(cell, number), pool)
-        if self.impl.dialect == "cuda" and self.impl.owes("capture_modes") and self.impl.runtime is not None:
+        unsafe = self.impl.owes("raw_allocation") and self.impl.runtime is not None
+        if self.impl.dialect == "cuda" and self.impl.owes("capture_modes") and unsafe:
             fourth = self.vacant()
             self.step(block_in_relaxed_mode, fourth, cell, number)
             self.holds(fourth, added(cell, number))

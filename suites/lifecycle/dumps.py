@@ -83,13 +83,14 @@ class Dumps(Scenarios):
         """Kept graphs are dumped, then one in debug mode."""
         del flag
         cell = self.cell(pick)
-        if self.impl.dialect == "cuda":
+        if self.impl.dialect == "cuda" and self.impl.owes("keep_graph"):
             short, long = self.vacant(keep=True), self.vacant(keep=True)
             counts = (1 + pick % 2, 4)
             self.fill_graph(short, pick, number, counts[0])
             self.fill_graph(long, pick, number, counts[1])
             edit = self.impl.runtime is not None and self.impl.owes("template_editing")
             self.step(kept_graphs_dump, short, long, counts, edit=edit)
+        if self.impl.dialect == "cuda":
             finished = self.vacant(keep=False)
             self.fill_graph(finished, pick, number, 2)
             self.step(dump_without_template, finished)

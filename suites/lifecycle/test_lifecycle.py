@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapter import Adapter
-from conformance.markers import property_test, requirement
+from conformance.markers import needs, property_test, requirement
 from suites.lifecycle.blocks import Blocks, FailedBlocks, RefusedBlocks
 from suites.lifecycle.data import Data
 from suites.lifecycle.dumps import Dumps
@@ -112,6 +112,7 @@ def test_dumps(impl: Adapter) -> None:
 
 @property_test
 @requirement("lifecycle.phases")
+@needs("keep_graph")
 def test_phases(impl: Adapter) -> None:
     """The same, with captures that end in two phases."""
     run(impl, Phases, EXAMPLES, STEPS)
@@ -126,6 +127,7 @@ def test_phases_out_of_place(impl: Adapter) -> None:
 
 @property_test
 @requirement("lifecycle.data")
+@needs("keep_graph")
 def test_data(impl: Adapter) -> None:
     """The same, with questions for graph data."""
     run(impl, Data, EXAMPLES, STEPS)
@@ -182,6 +184,7 @@ def test_messages(impl: Adapter) -> None:
 
 @property_test
 @requirement("lifecycle.failed-instantiations")
+@needs("keep_graph")
 def test_failed_instantiations(impl: Adapter) -> None:
     """The same, with templates that cannot be instantiated."""
     run(impl, FailedInstantiations, EXAMPLES, STEPS)
@@ -189,6 +192,7 @@ def test_failed_instantiations(impl: Adapter) -> None:
 
 @property_test
 @requirement("lifecycle.executables")
+@needs("keep_graph")
 def test_executables(impl: Adapter) -> None:
     """The same, with the runtime's functions on the raw handles."""
     run(impl, Executables, EXAMPLES, STEPS)
@@ -196,6 +200,7 @@ def test_executables(impl: Adapter) -> None:
 
 @property_test
 @requirement("lifecycle.firing")
+@needs("keep_graph")
 def test_firing(impl: Adapter) -> None:
     """The same, with several hooks on one graph."""
     run(impl, Firing, EXAMPLES, STEPS)

@@ -23,6 +23,7 @@ from suites.misuse.programs import (
     reset_keep,
     template,
 )
+from suites.support.needs import needs
 from suites.support.outcomes import caught
 from suites.support.programs import Affine
 from suites.support.streams import stream_kept
@@ -30,8 +31,8 @@ from suites.support.streams import stream_kept
 
 def require(impl: Adapter, capability: str | None) -> None:
     """Give the test up unless the implementation owes the capability."""
-    if capability is not None and not impl.owes(capability):
-        raise Unsupported(f"the call is part of {capability}, which is not documented here or declared absent")
+    if capability is not None:
+        needs(impl, capability)
 
 
 @dataclass(frozen=True)

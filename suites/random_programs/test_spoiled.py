@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, is_refusal
-from conformance.markers import property_test, requirement
+from conformance.markers import needs, property_test, requirement
 from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import capture_between, captured
 from suites.support.disturbances import attempt
@@ -97,6 +97,7 @@ def _play(script: DrawnScript, spoilers: tuple[str, ...]) -> None:
 
 @property_test
 @requirement("random-programs.error-modes")
+@needs("raw_allocation")
 def test_error_modes(impl: Adapter) -> None:
     """Captures in several modes, and a potentially unsafe call of the capturing thread in each."""
     hold(impl, 5, lambda script: _modes(script, ("own",)))
@@ -104,6 +105,7 @@ def test_error_modes(impl: Adapter) -> None:
 
 @property_test
 @requirement("random-programs.error-modes-threads")
+@needs("raw_allocation", "capture_modes")
 def test_error_modes_of_threads(impl: Adapter) -> None:
     """The same, with calls of other threads."""
     hold(impl, 8, lambda script: _modes(script, ("own", "other", "other")))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.markers import property_test, requirement
+from conformance.markers import needs, property_test, requirement
 from suites.random_programs.scripts import DrawnScript, hold
 from suites.support.captures import replay
 from suites.support.editor import kept, refused_update, update
@@ -24,6 +24,7 @@ MOVES = (
 
 @property_test
 @requirement("random-programs.template-editing")
+@needs("keep_graph")
 def test_template_editing(impl: Adapter) -> None:
     """A program, a memset and a memcpy; further nodes, parameters, clones, updates and switched-off nodes."""
     hold(impl, 14, lambda script: _Scene(script).play())

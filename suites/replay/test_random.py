@@ -11,10 +11,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.checks import expect
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.replay.programs import results_of
 from suites.support.captures import captured
-from suites.support.needs import needs
 
 #: Each makes random numbers from a tensor of ones that holds 37 elements.
 DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -91,9 +90,9 @@ def test_replays_among_eager_draws(impl: Adapter) -> None:
 
 
 @requirement("replay.random-as-eager")
+@needs("fork_join")
 def test_draws_on_forked_streams(impl: Adapter) -> None:
     """Draws that no edge puts in order share the sequence in the order in which the program made them."""
-    needs(impl, "fork_join")
     ones, side = impl.full(37, 1.0), impl.new_stream()
 
     def body() -> tuple[torch.Tensor, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
 from suites.support.captures import captured, replay
 from suites.support.modes import need_global_default, unsafe
@@ -80,6 +80,7 @@ def test_mode(impl: Adapter, way: str, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["global", "relaxed"])
 @requirement("signatures.capture-begin-mode")
+@needs("raw_allocation")
 def test_mode_by_position_is_used(impl: Adapter, mode: str) -> None:
     """A mode that comes second decides about an unsafe call."""
     tensor, graph, call = impl.full(37, 0.0), impl.new_graph(), unsafe(impl)

@@ -15,8 +15,9 @@ def needs(impl: Adapter, capability: str) -> None:
     Raises:
         Unsupported: it does not.
     """
-    if not impl.owes(capability):
-        raise Unsupported(f"the test needs {capability}, which the implementation does not owe")
+    why = impl.why_without(capability)
+    if why is not None:
+        raise Unsupported(why)
 
 
 @contextlib.contextmanager

@@ -165,6 +165,46 @@ def test_an_absent_capability_is_unsupported_with_the_declaration_quoted(kit: Ki
     result.stdout.fnmatch_lines(["*1 unsupported*"])
 
 
+def test_what_a_test_needs_besides_and_is_absent_makes_it_unsupported(kit: Kit) -> None:
+    kit.tests("""
+        import pytest
+        from conformance.markers import needs
+
+        @requirement("alpha.one")
+        @needs("rng", "pools")
+        def test_marked(impl): raise AssertionError("must not run")
+
+        @requirement("alpha.one")
+        @pytest.mark.parametrize("pool", [None, "a token"])
+        def test_given(impl, pool): assert pool is None
+
+        @requirement("alpha.one")
+        def test_tripped(impl): impl.graph_class().pool()
+    """)
+    _, record = kit.recorded(impl="fake.py:Poor")
+    absence = "the adapter 'poor' declares the capability 'pools' absent"
+    assert [(entry.verdict, entry.message) for entry in record.results] == [
+        (Verdict.UNSUPPORTED, absence),
+        (Verdict.PASS, ""),
+        (Verdict.UNSUPPORTED, absence),
+        (Verdict.UNSUPPORTED, f"{absence}, and the class has no pool"),
+    ]
+
+
+def test_what_is_missing_and_not_declared_is_a_cause_in_the_record(kit: Kit) -> None:
+    kit.tests("""
+        @requirement("alpha.one")
+        def test_tripped(impl): impl.graph_class().debug_dump("x")
+    """)
+    _, record = kit.recorded()
+    (result,) = record.results
+    assert result.verdict is Verdict.FAIL
+    assert result.cause == {"kind": "missing", "name": "debug_dump", "declare": "debug_dump"}
+    assert result.message.startswith(
+        'missing: the class has no debug_dump; if that is so, declare capabilities={"debug_dump": False}\n'
+    )
+
+
 def test_what_is_left_open_never_fails_a_session(kit: Kit) -> None:
     kit.tests("""
         @requirement("alpha.left-open")

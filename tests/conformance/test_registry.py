@@ -40,6 +40,13 @@ def test_a_requirement_has_defaults(tmp_path: Path) -> None:
     assert entry.scored
 
 
+def test_a_requirement_may_need_several_capabilities(tmp_path: Path) -> None:
+    entry = _read(tmp_path, GOOD + 'capability = "rng"\nneeds = ["threads", "pools"]').requirements["alpha.one"]
+    assert entry.capabilities == ("rng", "pools", "threads")
+    assert entry.lacks({"rng": True, "threads": False}) == "threads"
+    assert entry.lacks({"rng": True, "hooks": False}) is None
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -49,6 +56,9 @@ def test_a_requirement_has_defaults(tmp_path: Path) -> None:
         ('area = "alpha"\ntitle = "x"', "alpha.toml: no [[requirement]] entries"),
         ("colour = 1\n" + GOOD, "alpha.toml: unknown key 'colour'"),
         (GOOD + GOOD.partition("\n\n")[2], "alpha.toml: alpha.one stands there twice"),
+        (GOOD + 'needs = ["pols"]', "alpha.toml, alpha.one: unknown capability 'pols'; known: keep_graph, pools"),
+        (GOOD + 'needs = ["rng", "rng"]', "alpha.toml, alpha.one: 'needs' names what is needed besides"),
+        (GOOD + 'capability = "rng"\nneeds = ["rng"]', "alpha.toml, alpha.one: 'needs' names what is needed besides"),
         (GOOD.replace('id = "alpha.one"', ""), "alpha.toml, entry 1: 'id' is missing"),
         (
             GOOD.replace("alpha.one", "beta.one"),
