@@ -7,7 +7,7 @@ from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import captured, replay
 from suites.support.handles import expect_no_handle
-from suites.support.needs import needs
+from suites.support.needs import need_capability
 from suites.support.programs import Counter
 
 
@@ -96,7 +96,7 @@ def test_replays_keep_an_explicit_executable(impl: Adapter) -> None:
 @requirement("keep-graph.true-only-first-replay-instantiates")
 def test_replays_of_another_thread_keep_the_executable(impl: Adapter) -> None:
     """Nor does a replay in a thread that neither captured nor instantiated."""
-    needs(impl, "threads")
+    need_capability(impl, "threads")
     counter = Counter(impl)
     graph, _ = captured(impl, counter.body, keep_graph=True)
     graph.instantiate()

@@ -23,7 +23,7 @@ from suites.misuse.programs import (
     reset_keep,
     template,
 )
-from suites.support.needs import needs
+from suites.support.needs import need_capability
 from suites.support.outcomes import caught
 from suites.support.programs import Affine
 from suites.support.streams import stream_kept
@@ -32,7 +32,7 @@ from suites.support.streams import stream_kept
 def require(impl: Adapter, capability: str | None) -> None:
     """Give the test up unless the implementation owes the capability."""
     if capability is not None:
-        needs(impl, capability)
+        need_capability(impl, capability)
 
 
 @dataclass(frozen=True)

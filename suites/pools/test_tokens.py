@@ -15,7 +15,7 @@ from conformance.markers import requirement
 from suites.pools.programs import capture_chain
 from suites.support.captures import capture_into, replay
 from suites.support.memory import pool_of
-from suites.support.needs import needs
+from suites.support.needs import need_capability
 from suites.support.outcomes import ACCIDENTS, caught, in_words
 from suites.support.programs import POISON, SIZE, chain
 from suites.support.tokens import equal, repeated
@@ -122,7 +122,7 @@ def test_pool_handles_are_never_handed_out_twice(impl: Adapter) -> None:
 @requirement("pools.handle-unique")
 def test_pool_handles_of_several_threads(impl: Adapter) -> None:
     """A handle that one thread gets is none that another one got."""
-    needs(impl, "threads")
+    need_capability(impl, "threads")
     handles = [impl.graph_pool_handle(), *(in_thread(impl.graph_pool_handle) for _ in range(3))]
     expect(not repeated(handles), "each pool handle is a new token, in whichever thread", f"handles: {handles!r}")
 

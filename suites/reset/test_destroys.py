@@ -10,7 +10,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.markers import requirement
 from suites.support.captures import capture_into, replay
-from suites.support.needs import needs
+from suites.support.needs import need_capability
 from suites.support.programs import Counter
 from suites.support.states import graph_in_state
 from suites.support.user_objects import Kept, runtime_with_user_objects
@@ -76,7 +76,7 @@ def test_every_executable(impl: Adapter, executables: int) -> None:
 
 def expect_unkept_until(impl: Adapter, end: str) -> None:
     """Reject unless what a hook sees of a graph that is not kept is gone after `end`, the executable included."""
-    needs(impl, "hooks")
+    need_capability(impl, "hooks")
     runtime_with_user_objects(impl)  # a class may not let go out of its hook what says that there are none
     witnesses: list[Kept] = []
     holder = [impl.new_graph(False)]

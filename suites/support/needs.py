@@ -9,7 +9,7 @@ from conformance.adapter import Adapter
 from conformance.errors import Unsupported
 
 
-def needs(impl: Adapter, capability: str) -> None:
+def need_capability(impl: Adapter, capability: str) -> None:
     """Go on only with an implementation that owes `capability`.
 
     Raises:
