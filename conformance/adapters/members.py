@@ -14,11 +14,11 @@ from typing import Any
 from conformance.adapter import Adapter
 from conformance.adapters import trial
 from conformance.adapters.answers import Answer
-from conformance.adapters.remedies import CAPABILITY_OF, remedy
+from conformance.adapters.remedies import remedy
 from conformance.adapters.spelling import is_alike, is_of_the_kit, misspelt, place_of
 from conformance.errors import Unsupported, is_out_of_memory, one_line
 from conformance.requirements.revisions import Revision
-from conformance.requirements.vocabulary import CAPABILITIES
+from conformance.requirements.vocabulary import CAPABILITIES, capability_of
 from conformance.tracebacks import last_line_in, missing_method
 
 #: What suites call on a stream and on an event.
@@ -230,7 +230,7 @@ class Examination:
         return value
 
     def _is_declined(self, member: str) -> bool:
-        return self._adapter.capabilities.get(CAPABILITY_OF.get(member, "")) is False
+        return self._adapter.capabilities.get(capability_of(member) or "") is False
 
     def _of_raising(self, member: str, error: Exception, *, needed: bool, judged: bool) -> Answer:
         words = one_line(error) + last_line_in(error)
@@ -239,7 +239,7 @@ class Examination:
         if isinstance(error, NotImplementedError) and not needed:
             return self._of_error(member, error) if self._suites and self._is_owed(member) else Answer(member, words)
         if judged and not _is_a_wrong_type(error) and not _is_a_slip(error, self._adapter):
-            capability = CAPABILITY_OF.get(member)
+            capability = capability_of(member)
             if capability is None or not self._is_owed(member):
                 return Answer(member, words)
             return Answer(member, words, "declaration", f"{_raised(self._adapter, member, error)}{_then(member)}")
@@ -247,7 +247,7 @@ class Examination:
 
     def _is_owed(self, member: str) -> bool:
         """Whether the documents have the capability that `member` is for, if it is for one."""
-        capability = CAPABILITIES.get(CAPABILITY_OF.get(member, ""))
+        capability = CAPABILITIES.get(capability_of(member) or "")
         return capability is None or capability.begun_in(self._adapter.revision, self._adapter.dialect)
 
     def _of_error(self, member: str, error: BaseException) -> Answer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from conformance.requirements.vocabulary import capability_of
+
 _SETTINGS = "*, pool=None, stream=None, mode=None, liveness=None"
 
 #: An example for each member that a device may need otherwise than it is by default; ``backend`` is its device module.
@@ -47,24 +49,10 @@ _EXAMPLES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-#: The capability that an adapter may decline instead of writing the member.
-CAPABILITY_OF: Mapping[str, str] = MappingProxyType(
-    {
-        "graph_pool_handle": "pools",
-        "make_graphed_callables": "graphed_callables",
-        "manual_seed": "rng",
-        "memory_allocated": "memory_stats",
-        "memory_reserved": "memory_stats",
-        "memory_snapshot": "memory_stats",
-        "new_event": "fork_join",
-        "new_mem_pool": "pools",
-    }
-)
-
 
 def remedy(member: str) -> str:
     """What to do about `member`: an example, and the declaration that goes without it; empty for one without either."""
-    example, capability = _EXAMPLES.get(member), CAPABILITY_OF.get(member)
+    example, capability = _EXAMPLES.get(member), capability_of(member)
     parts = [f"write `{example}`"] if example is not None else []
     parts += [f'declare capabilities={{"{capability}": False}}'] if capability is not None else []
     return ", or ".join(parts)

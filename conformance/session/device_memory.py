@@ -8,7 +8,7 @@ import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import is_out_of_memory, one_line
+from conformance.errors import Unsupported, is_out_of_memory, one_line
 
 if TYPE_CHECKING:
     from conformance.adapter import Adapter
@@ -45,7 +45,9 @@ class DeviceMemory:
         """Give back what can be."""
         gc.collect()
         for give_back in (self._adapter.release_library_memory, self._adapter.empty_cache):
-            with contextlib.suppress(Exception):  # an adapter may have no means to, and a broken device none left
+            with contextlib.suppress(
+                Exception, Unsupported
+            ):  # it may have no means
                 give_back()
 
     def own_excess(self) -> int | None:
@@ -65,7 +67,7 @@ class DeviceMemory:
             return None
         numbers = []
         for ask in (self._adapter.memory_reserved, self._adapter.memory_allocated):
-            with contextlib.suppress(Exception):  # the suites judge the call
+            with contextlib.suppress(Exception, Unsupported):  # the suites judge the call
                 numbers.append(ask())
         return max((number for number in numbers if isinstance(number, int)), default=None)
 
