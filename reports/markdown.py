@@ -10,7 +10,7 @@ from conformance.selfcheck.outcomes import Row
 from conformance.text import capital, visible
 from reports.detection import Detection
 from reports.model import Absence, Cell, Column, Counts, Finding, Report, evidence
-from reports.words import DETECTION, OBSERVATIONS, Word, seconds
+from reports.words import DETECTION, OBSERVATIONS, Word, seconds, trial
 
 
 def to_markdown(report: Report) -> str:
@@ -114,8 +114,11 @@ def _test(test: TestResult, lead: str) -> Iterator[str]:
         yield from ("", f"{heading}:", "", *_block(text))
     if test.command:
         yield from ("", "Run again:", "", *_block(test.command))
+    tried = trial(test)
+    if tried is not None:
+        yield from ("", f"Script run alone: {_text(tried)}")
     if test.reproducer:
-        summary = "<details><summary>Script that shows it without the kit</summary>"
+        summary = "<details><summary>Script without the kit</summary>"
         yield from ("", summary, "", *_block(test.reproducer), "", "</details>")
 
 
