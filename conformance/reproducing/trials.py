@@ -28,6 +28,8 @@ Outcome = Literal["shown", "passed", "otherwise"]
 #: Seconds that a script has for its imports and for opening the device, besides those that its test took each turn.
 _START_S = 20.0
 _TURNS = 3
+#: Characters of what an exception says that are looked for in what is kept of a result.
+_SAID_LIMIT = 200
 #: Characters of why.
 _WHY_LIMIT = 300
 
@@ -165,7 +167,7 @@ def _is_of(result: TestResult, ending: Ending) -> bool:
     if result.expected is not None and _plain(result.expected).removesuffix("…") in said:
         return True
     # An ordinary call of a script raises what it raised in the test.
-    first = _plain(ending.message.partition("\n")[0])
+    first = _plain(ending.message.partition("\n")[0])[:_SAID_LIMIT]
     told = _plain(f"{result.seen or ''}\n{result.message}\n{result.left_behind or ''}")
     if ending.kind == "AssertionError":
         return bool(first) and first.removeprefix("the current stream is ") in told

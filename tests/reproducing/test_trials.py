@@ -17,7 +17,7 @@ def result(name: str = "t", script: str = "", verdict: Verdict = Verdict.FAIL, *
     return TestResult(name, ("a.b",), verdict, reproducer=script, message="m", **known)  # type: ignore[arg-type]
 
 
-def tried(*results: TestResult, seconds: float = 60.0, processes: int = 2) -> dict[str, Reproduction]:
+def tried(*results: TestResult, seconds: float = 300.0, processes: int = 2) -> dict[str, Reproduction]:
     outcomes: dict[str, Reproduction] = {}
     try_scripts(results, seconds, processes, lambda entry, reproduction: outcomes.update({entry.test: reproduction}))
     return outcomes

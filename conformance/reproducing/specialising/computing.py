@@ -18,6 +18,7 @@ from conformance.reproducing.specialising.judging import (
     Member,
     is_computable,
     is_mutable_state,
+    is_number,
     is_plain,
     name_of,
 )
@@ -149,6 +150,7 @@ class Computing(Inlining):
     def _expect_equal(self, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         expected = arguments[2] if len(arguments) > 2 else None
         number = isinstance(expected, Known) and type(expected.value) in (int, float)
+        number = number or (isinstance(expected, Code) and is_number(expected.node, self._numeric))
         function = words.expect_number if number else words.expect_equal
         return self.call(self._function(function), arguments, keywords, wanted=False)
 
