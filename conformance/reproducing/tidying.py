@@ -500,9 +500,19 @@ def _later(whole: ast.Module) -> dict[ast.Delete, list[list[ast.stmt]]]:
     return found
 
 
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
 def _is_read(name: str, nodes: list[ast.stmt]) -> bool:
     """Whether statements read a name before they assign it anew."""
-    for node in nodes:
+    for place, node in enumerate(nodes):
+        if isinstance(node, ast.With) and not any(_reads(item, name) for item in node.items):
+            return _is_read(name, [*node.body, *nodes[place + 1 :]])
+        if isinstance(node, ast.For) and not _reads(node.iter, name) and not _reads(node.target, name):
+            if _is_read(name, [*node.body, *node.orelse]):
+                return True
+            continue
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == name]
         changed = {part.target for part in ast.walk(node) if isinstance(part, ast.AugAssign)}
         if any(isinstance(part.ctx, ast.Load) or part in changed for part in parts):
@@ -572,9 +582,11 @@ def _is_light(node: ast.expr, light: set[str]) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_light(node.left, light) and _is_light(node.right, light)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return all(_is_light(entry, light) for entry in node.elts)
+        # What begins empty is there to be filled.
+        return bool(node.elts) and all(_is_light(entry, light) for entry in node.elts)
     if isinstance(node, ast.Dict):
-        return all(entry is not None and _is_light(entry, light) for entry in (*node.keys, *node.values))
+        entries = (*node.keys, *node.values)
+        return bool(entries) and all(entry is not None and _is_light(entry, light) for entry in entries)
     if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
         return _is_light(node.elt, light)
     if isinstance(node, ast.DictComp):
@@ -600,7 +612,7 @@ def _gives_light(node: ast.Call, light: set[str]) -> bool:
             return True
     # Copies on the host, and what is compared with them.
     host = name == "to" and any(isinstance(entry, ast.Constant) and entry.value == "cpu" for entry in node.args)
-    if name in ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "reversed", "fromkeys"):
+    if node.args and name in ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "reversed", "fromkeys"):
         return all(_is_light(entry, light) for entry in node.args)
     return host or name == "as_tensor" or name in _LIGHT
 

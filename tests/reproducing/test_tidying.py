@@ -35,6 +35,12 @@ def test_what_is_not_is_let_go(rest: str) -> None:
 def test_a_loop_reads_in_its_next_turn() -> None:
     made_once = "x = make()\nfor y in turns():\n    x.go(y)\n    if y:\n        x = make()\n        del x\nend()"
     assert "del x" not in tidied(made_once)
+    in_a_block = (
+        "for y in turns():\n    with M.room():\n        x = make()\n        x.go(x)\n    x.go(y)\n    del x\nend()"
+    )
+    assert "del x" in tidied(in_a_block)
+    twice = "for z in turns():\n    for y in turns():\n        x = make()\n        x.go(x)\n        del x\n    end()"
+    assert "del x" in tidied(twice)
     made_anew = "for y in turns():\n    x = make()\n    x.go(y)\n    x.go()\n    del x\nend()"
     assert "del x" in tidied(made_anew)
 
@@ -106,7 +112,7 @@ def test_what_holds_nothing_is_not_let_go(made: str) -> None:
     assert "del x" not in tidied(f"x = {made}\nx.go(x)\nx.go(x)\ndel x\nend()")
 
 
-@pytest.mark.parametrize("made", ["[graph for n in y]", "M.full((3,), 1.0)", "torch.full((3,), 1.0, device='M')"])
+@pytest.mark.parametrize("made", ["[]", "[graph for n in y]", "M.full((3,), 1.0)", "torch.full((3,), 1.0, device='M')"])
 def test_what_may_hold_something_is(made: str) -> None:
     assert "del x" in tidied(f"x = {made}\nx.go(x)\nx.go(x)\ndel x\nend()")
 
