@@ -76,6 +76,8 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
         promise: what was expected.
     """
     __tracebackhide__ = True
+    if not isinstance(tensor, torch.Tensor):
+        fail(promise, f"no tensor, but {type(tensor).__name__} {tensor!r}")
     actual = impl.read(tensor)
     expected_tensor = torch.as_tensor(expected, dtype=actual.dtype).detach()
     if expected_tensor.dim() == 0:

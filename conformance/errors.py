@@ -44,6 +44,21 @@ class Unsupported(BaseException):
     """
 
 
+class NotDerived(NotImplementedError):
+    """Raised where an adapter has no member that a test needs, and torch gives none: the verdict is `error`.
+
+    Args:
+        member: of the adapter, which is missing.
+        capability: that could be declared absent instead, if there is one.
+    """
+
+    def __init__(self, member: str, capability: str | None = None) -> None:
+        self.member = member
+        self.capability = capability
+        other = "" if capability is None else f", or declare the capability {capability!r} False"
+        super().__init__(f"write {member}(){other}: neither the device module nor torch's generic API has it")
+
+
 class WriteError(ConformanceError):
     """A file could be begun and not be written to its end, as on a full disk."""
 

@@ -11,7 +11,7 @@ from conformance.errors import UsageError
 from conformance.files import refuse_to_replace
 from conformance.requirements.loading import load_registry
 from conformance.session import outcome
-from conformance.session.cases import Case, Selection
+from conformance.session.cases import Case, Selection, names_suites
 from conformance.session.conclusion import Conclusion
 from conformance.session.other_plugins import Guard, refuse_options
 from conformance.session.record_paths import is_one_file
@@ -43,8 +43,8 @@ def start(config: pytest.Config, options: Options) -> None:
     if hasattr(config, "workerinput"):
         from conformance.isolation.messages import START_UP
 
-        trial = config.workerinput[START_UP]["trial"]
-        _execute(config, options, {}, Selection(), trial=trial)
+        start_up = config.workerinput[START_UP]
+        _execute(config, options, {}, Selection(), trial=start_up["trial"] and not start_up["spare"])
         return
     _refuse_to_replace_a_record(config, options)
     if _is_isolated(config, options):
@@ -108,7 +108,13 @@ def _execute(
     from conformance.session import fixtures
     from conformance.session.executor import Executor
 
-    adapters = resolve_all(options.implementations, device=options.device, revision=options.revision, trial=trial)
+    adapters = resolve_all(
+        options.implementations,
+        device=options.device,
+        revision=options.revision,
+        trial=trial,
+        suites=names_suites(config),
+    )
     specs = dict(zip(adapters, options.implementations, strict=True))
     _settle_hypothesis(options.explore, options.examples)
     config.pluginmanager.register(fixtures, "conformance-fixtures")

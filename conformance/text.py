@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,31 @@ def visible_line(value: object) -> str:
     'vendor\\u000aCONFORMS: torch.cuda'
     """
     return visible(value).replace("\n", "\\u000a")
+
+
+#: What begins a further line of a message.  No line that a backend wrote looks like one of the kit's own then.
+_FURTHER = "\n    "
+
+
+def further_lines(texts: Sequence[str]) -> str:
+    r"""`texts` behind the colon of a message: one on its line, several on lines of their own.
+
+    >>> "the adapter is wrong:" + further_lines(["no device"])
+    'the adapter is wrong: no device'
+    >>> "the adapter is wrong:" + further_lines(["no device", "no stream"])
+    'the adapter is wrong:\n    no device\n    no stream'
+    """
+    lines = [visible_line(text) for text in texts]
+    return f" {lines[0]}" if len(lines) == 1 else "".join(_FURTHER + line for line in lines)
+
+
+def visible_lines(value: object) -> str:
+    r"""`value` as `visible_line` shows it, but for the lines of `further_lines`.
+
+    >>> visible_lines("wrong:\n    no device\nCONFORMS: torch.cuda")
+    'wrong:\n    no device\\u000aCONFORMS: torch.cuda'
+    """
+    return _FURTHER.join(visible_line(line) for line in str(value).split(_FURTHER))
 
 
 def brief(text: str, limit: int = TEXT_LIMIT) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from conformance.errors import NotDerived
+
 #: Frames kept of one failure.  The innermost ones say what happened; a recursion would fill the record.
 KEPT_FRAMES = 8
 
 _HERE = Path(__file__).parent
-_ADAPTER_FILE = str(_HERE / "adapter" / "contract.py")
 
 
 def last_line_in(error: BaseException, file: str = "") -> str:
@@ -32,11 +33,17 @@ def last_line_in(error: BaseException, file: str = "") -> str:
 
 
 def missing_method(error: BaseException) -> str | None:
-    """The method of the adapter's base class that raised `error` because the adapter does not override it."""
-    if not isinstance(error, NotImplementedError):
-        return None
-    frames = traceback.extract_tb(error.__traceback__)
-    return frames[-1].name if frames and frames[-1].filename == _ADAPTER_FILE else None
+    """The member that the adapter lacks and nothing gives, when that is what `error` says."""
+    return error.member if isinstance(error, NotDerived) else None
+
+
+def missing_name(error: BaseException, adapter: object) -> str | None:
+    """The name that neither `adapter` has, nor the device module that it is made of, when that is what `error` says."""
+    # Asking for the module might derive one, or fail to.
+    owners = [adapter, vars(adapter).get("module", adapter)]
+    if isinstance(error, AttributeError) and any(error.obj is owner for owner in owners):
+        return error.name
+    return None
 
 
 def implementation_frames(trace: TracebackType | None, kit: Sequence[Path]) -> tuple[str, ...]:

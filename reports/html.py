@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from conformance.text import capital, visible
 from reports.model import Counts, Report, evidence
-from reports.words import DETECTION, OBSERVATIONS, Tone, seconds, trial
+from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, seconds, trial
 
 _BAR_WIDTH = 1000
 
@@ -28,6 +28,8 @@ def to_html(report: Report) -> str:
         policy=policy,
         styles=styles,
         script=script,
+        about_causes=CAUSES,
+        about_alike=ALIKE,
         observations=OBSERVATIONS,
         about_detection=DETECTION,
     )

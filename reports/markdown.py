@@ -9,8 +9,8 @@ from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
 from conformance.text import capital, visible
 from reports.detection import Detection
-from reports.model import Absence, Cell, Column, Counts, Finding, Report, evidence
-from reports.words import DETECTION, OBSERVATIONS, Word, seconds, trial
+from reports.model import Absence, CauseRow, Causes, Cell, Column, Counts, Finding, Report, evidence
+from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Word, seconds, trial
 
 
 def to_markdown(report: Report) -> str:
@@ -25,6 +25,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield from ("", f"> **Note.** {_text(notice)}")
     for column in report.columns:
         yield from _column(column)
+    if report.causes:
+        yield from ("", "## Causes", "", CAUSES)
+    for causes in report.causes:
+        yield from _causes(causes, several=several)
     yield from ("", "## Failures")
     for finding in report.findings:
         yield from _finding(finding, several=several)
@@ -77,6 +81,29 @@ def _column(column: Column) -> Iterator[str]:
         yield from ("", f"{heading}: {values or 'none'}")
 
 
+def _causes(causes: Causes, *, several: bool) -> Iterator[str]:
+    where = f" on {_text(causes.column.label)}" if several else ""
+    yield from ("", f"{causes.tests}{where} went wrong.", "")
+    for place, row in enumerate(causes.rows, 1):
+        yield f"{place}. {'; '.join(_cause(row))}"
+    if causes.more:
+        yield from ("", f"And {causes.more}.")
+
+
+def _cause(row: CauseRow) -> Iterator[str]:
+    cause, example = row.cause, row.cause.example
+    yield f"**{cause.size}**: {_text(cause.words)}"
+    if cause.remedy:
+        yield _text(cause.remedy)
+    yield f"such as {_code(example.test)}"
+    if example.expected:
+        yield f"expected: {_text(example.expected)}"
+    yield f"seen: {_text(example.seen)}"
+    if row.places:
+        more = [f"and {row.more:,} more"] if row.more else []
+        yield f"requirements: {', '.join([*(_code(identity) for identity, _ in row.places), *more])}"
+
+
 def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
     requirement = finding.requirement
     where = f" on {_text(finding.column.label)}" if several else ""
@@ -87,7 +114,8 @@ def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
     else:
         yield "This test decides no requirement that is scored here."
     for test in finding.tests:
-        yield from _test(test, "Promised" if requirement is not None and requirement.level == "must" else "Expected")
+        lead = "Promised" if requirement is not None and requirement.level == "must" else "Expected"
+        yield from _test(test, lead, alike=test.test in finding.alike)
     if finding.more:
         yield from ("", f"And {finding.more:,} more that went wrong.")
     if finding.others:
@@ -96,7 +124,7 @@ def _finding(finding: Finding, *, several: bool) -> Iterator[str]:
         yield from ("", f"Other tests of this requirement: {', '.join(others)}")
 
 
-def _test(test: TestResult, lead: str) -> Iterator[str]:
+def _test(test: TestResult, lead: str, *, alike: bool) -> Iterator[str]:
     yield from ("", f"{_code(test.test)}: {test.verdict.value} in {_text(test.phase)}, {seconds(test.duration_s)}")
     if test.waiver:
         yield from ("", f"Waived: {_text('; '.join(f'{name}: {value}' for name, value in test.waiver.items()))}")
@@ -117,7 +145,9 @@ def _test(test: TestResult, lead: str) -> Iterator[str]:
     tried = trial(test)
     if tried is not None:
         yield from ("", f"Script run alone: {_text(tried)}")
-    if test.reproducer:
+    if alike:
+        yield from ("", ALIKE)
+    elif test.reproducer:
         summary = "<details><summary>Script without the kit</summary>"
         yield from ("", summary, "", *_block(test.reproducer), "", "</details>")
 

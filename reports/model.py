@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.records.assessment import Tally
+from conformance.records.causes import Cause, key_of, number
 from conformance.records.claim import Claim
 from conformance.records.notes import Other
 from conformance.records.record import Record
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 
 Pairs = tuple[tuple[str, str], ...]
 Counts = tuple[tuple[Word, int], ...]
+
+#: Causes that are shown of one run, and requirements of one cause.
+_CAUSES = 50
+_PLACES = 20
+#: Tests of one cause that are shown with their scripts: most of a page would be scripts that are alike.
+_SCRIPTS = 10
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Finding:
         tests: those that went wrong, the first of them.
         others: the first of those that did not.
         more, more_others: how many there are beside these.
+        alike: the names of those whose scripts are left out, since enough of their cause are shown.
     """
 
     anchor: str
@@ -85,12 +93,44 @@ class Finding:
     others: tuple[Other, ...]
     more: int = 0
     more_others: int = 0
+    alike: frozenset[str] = frozenset()
 
     @property
     def title(self) -> str:
         if self.requirement is not None:
             return self.requirement.id
         return self.tests[0].test if self.tests else "tests outside the requirements"
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """Tests of one run that went wrong for one reason.
+
+    Attributes:
+        cause: see there.
+        places: the first requirements that they decide, and where to read more of each.
+        more: how many there are beside these.
+    """
+
+    cause: Cause
+    places: tuple[tuple[str, Finding | None], ...]
+    more: int
+
+
+@dataclass(frozen=True)
+class Causes:
+    """Why tests of one run went wrong, the largest cause first.
+
+    Attributes:
+        rows: the first of them.
+        more: how many tests the others have, in words; empty when there are none.
+        tests: how many went wrong in all.
+    """
+
+    column: Column
+    rows: tuple[CauseRow, ...]
+    more: str
+    tests: str
 
 
 @dataclass(frozen=True)
@@ -148,6 +188,7 @@ class Report:
     title: str
     notices: tuple[str, ...]
     columns: tuple[Column, ...]
+    causes: tuple[Causes, ...]
     findings: tuple[Finding, ...]
     areas: tuple[AreaRows, ...]
     observations: tuple[Observation, ...]
@@ -174,6 +215,7 @@ def build(records: Sequence[Record], table: Table | None = None) -> Report:
         title="Graph capture conformance: " + (f"{len(runs)} implementations" if several else labels[0]),
         notices=_notices(runs),
         columns=columns,
+        causes=tuple(filter(None, (_causes(column, record, findings) for column, record in runs))),
         findings=findings,
         areas=_areas(runs, findings, anchors),
         observations=tuple(one for column, record in runs for one in _observations(column, record)),
@@ -301,6 +343,7 @@ def _findings(column: Column, record: Record, anchors: _Anchors, *, several: boo
     # What is documented comes before advice; the kit's own errors say the least of the implementation.
     unmet.sort(key=lambda entry: (verdicts[entry.id] is Verdict.ERROR, entry.level != "must"))
     findings = []
+    scripts = _Scripts()
     for entry in unmet:
         troubles, others = record.notes.troubles(entry.id), record.notes.others(entry.id)
         findings.append(
@@ -313,6 +356,7 @@ def _findings(column: Column, record: Record, anchors: _Anchors, *, several: boo
                 others=tuple(others.items),
                 more=troubles.more,
                 more_others=others.more,
+                alike=scripts.alike(troubles.items),
             )
         )
     strays = record.notes.troubles(None)
@@ -323,6 +367,49 @@ def _findings(column: Column, record: Record, anchors: _Anchors, *, several: boo
         anchor = anchors.make(*prefix, "more")
         findings.append(Finding(anchor, column, VERDICTS[Verdict.FAIL], None, (), (), more=strays.more))
     return findings
+
+
+class _Scripts:
+    """Chooses the tests of one run that are shown with their scripts: the first of each cause."""
+
+    def __init__(self) -> None:
+        self._shown: dict[tuple[str, ...], set[str]] = {}
+
+    def alike(self, results: Iterable[TestResult]) -> frozenset[str]:
+        """The names of the tests whose scripts are not."""
+        return frozenset(result.test for result in results if result.reproducer and not self._is_chosen(result))
+
+    def _is_chosen(self, result: TestResult) -> bool:
+        key = key_of(result)
+        if key is None:
+            return True
+        shown = self._shown.setdefault(key, set())
+        if len(shown) < _SCRIPTS:
+            shown.add(result.test)
+        return result.test in shown
+
+
+def _causes(column: Column, record: Record, findings: Sequence[Finding]) -> Causes | None:
+    ranked = record.causes.ranked()
+    if not ranked:
+        return None
+    by_id = {one.requirement.id: one for one in findings if one.column is column and one.requirement is not None}
+    rest = ranked[_CAUSES:]
+    return Causes(
+        column=column,
+        rows=tuple(
+            CauseRow(
+                cause,
+                places=tuple((identity, by_id.get(identity)) for identity in cause.requirements[:_PLACES]),
+                more=max(len(cause.requirements) - _PLACES, 0),
+            )
+            for cause in ranked[:_CAUSES]
+        ),
+        more=f"{number(sum(cause.tests for cause in rest), 'test')} of {number(len(rest), 'smaller cause')}"
+        if rest
+        else "",
+        tests=number(sum(cause.tests for cause in ranked), "test"),
+    )
 
 
 def evidence(result: TestResult) -> Pairs:

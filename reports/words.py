@@ -84,6 +84,15 @@ TRIALS = {
     "otherwise": "it failed of something else, and was dropped",
 }
 
+#: The introduction to the causes.
+CAUSES = (
+    "What tests that went wrong have in common, apart from their values; the largest cause first. "
+    "A test is counted once, at one cause."
+)
+
+#: What stands in the place of a script.
+ALIKE = "Its script stands in the record: those of ten other tests with this cause are shown."
+
 #: The introduction to the observations.
 OBSERVATIONS = "What the documents leave to the implementation: recorded, never judged."
 

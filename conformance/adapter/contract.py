@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from conformance.adapter.derivation import device_for
+from conformance.adapter.device_module import module_for, stands_in
 from conformance.adapter.settings import expect_none, given
+from conformance.adapter.streams import StreamsInUse
 from conformance.errors import HarnessError, Unsupported
 from conformance.requirements.vocabulary import CAPABILITIES, Dialect
 
@@ -33,18 +37,23 @@ class Stream(Protocol):
     def synchronize(self) -> None: ...
 
 
-class Adapter:
+class Adapter(StreamsInUse):
     """What the suites need of an implementation.  Subclass it, or use `ModuleAdapter`.
+
+    `name`, `revision` and `graph_class` must be written.  All else has a default: an attribute the one below, a method
+    that of the device module, which is torch's own for the device, and torch's generic API where that has gaps.
 
     Attributes:
         name: how reports call the implementation, for example ``"torch.cuda"``.
-        dialect: the documented shape of the class.
         revision: the PyTorch release whose documents are claimed, for example ``"2.14"``.
         graph_class: the class under test.
+        dialect: the documented shape of the class.
         capabilities: what is declared; a name that is left out is unstated.
+        derivation: what nobody wrote and the kit derived, in sentences without an end; readers of a record see it.
         runtime: module with the graph functions of ``cuda.bindings.runtime`` for the raw handles, or ``None``.
         needs_side_stream: ``False`` for a device whose default stream can capture; then no refusal is asked of it, and
             a capture there must record like any other.
+        default_mode: the error mode of a capture that names none, where the implementation documents another one.
         visible_devices: the environment variable that limits a process to some of the devices, such as
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
         script_words: Python expressions for scripts that reproduce a failure without the kit, needed only where the
@@ -53,13 +62,12 @@ class Adapter:
             ``use`` is a statement that makes the device ready.  They call the device module ``backend``.
         seed: for devices that make random choices; the same for the same test.
 
-    A subclass overrides the methods that have no default, and those that its class needs otherwise.  A method that is
-    missing makes the tests that need it errors, never failures:
+    What neither the device module nor torch's generic API has, an adapter writes or declares absent:
 
     >>> import torch
     >>> class VendorGraph:
     ...     def __init__(self, pool=None):
-    ...         self.pool = pool
+    ...         self.graph_pool = pool
     >>> class VendorAdapter(Adapter):
     ...     name, revision, graph_class = "vendor", "2.14", VendorGraph
     ...     capabilities = {"hooks": False}
@@ -67,26 +75,25 @@ class Adapter:
     ...
     ...     def new_graph(self, keep_graph=None, *, pool=None, mode=None):
     ...         return self.graph_class(pool)
-    ...
-    ...     def synchronize(self):
-    ...         pass
     >>> adapter = VendorAdapter()
-    >>> adapter.new_graph(pool=(0, 1)).pool
+    >>> adapter.new_graph(pool=(0, 1)).graph_pool
     (0, 1)
     >>> adapter.read(adapter.tensor([1.0, 2.0]))
     tensor([1., 2.])
-    >>> adapter.graph_pool_handle()
+    >>> adapter.memory_allocated()
     Traceback (most recent call last):
-    NotImplementedError
+    conformance.errors.NotDerived: write memory_allocated(), or declare the capability 'memory_stats' False: ...
     """
 
     name: str
-    dialect: Dialect = "cuda"
     revision: str
     graph_class: type
+    dialect: Dialect = "cuda"
     capabilities: Mapping[str, bool] = {}
+    derivation: Sequence[str] = ()
     runtime: Any = None
     needs_side_stream: bool = True
+    default_mode: str = "global"
     visible_devices: str | None = None
     script_words: Mapping[str, str] = {}
     seed: int = 0
@@ -96,10 +103,44 @@ class Adapter:
         complete = CAPABILITIES[capability].complete_in(self.revision, self.dialect)
         return complete and self.capabilities.get(capability) is not False
 
+    @functools.cached_property
+    def device(self) -> torch.device:
+        """The device that tensors are made on: the class's own by its module's name, or the current accelerator."""
+        return device_for(self.graph_class)
+
+    @functools.cached_property
+    def module(self) -> Any:
+        """The device module, shaped like ``torch.cuda``: torch's own for the device."""
+        return module_for(self.device)
+
+    @functools.cached_property
+    def _token_owners(self) -> list[Any]:
+        return []
+
     @property
     def has_reset(self) -> bool:
         """Whether graphs can be reset; the pages of XPUGraph and of the accelerator's Graph list no such method."""
         return callable(getattr(self.graph_class, "reset", None))
+
+    def own(self, function: str) -> Any:
+        """A documented function of the device module, to be called as users do.
+
+        ``None`` where the adapter overrides the member that calls it, or the implementation has none.
+        """
+        member = {"graph": "capture"}.get(function, function)
+        overridden = getattr(type(self), member) is not getattr(Adapter, member)
+        return None if overridden or stands_in(self.module, function) else getattr(self.module, function, None)
+
+    def need_own(self, function: str) -> None:
+        """Go no further where what is made of the class would be judged in the place of such a function.
+
+        Raises:
+            Unsupported: the implementation has none.
+        """
+        member = {"graph": "capture"}.get(function, function)
+        overridden = getattr(type(self), member) is not getattr(Adapter, member)
+        if self.dialect != "accelerator" and not overridden and stands_in(self.module, function):
+            raise Unsupported(f"the implementation has no function {function} besides its class")
 
     # -- graphs -----------------------------------------------------------------------------------------------------
 
@@ -153,29 +194,56 @@ class Adapter:
 
         The other settings are those of `capture_begin`.
         """
-        raise NotImplementedError
+        if self.dialect == "accelerator":
+            expect_none(pool, mode)
+            return self._capture_on(graph, stream)
+        settings = given(pool=pool, stream=stream, capture_error_mode=mode, check_input_liveness=liveness)
+        # The graph goes by position: every backend names that parameter differently.
+        return self.module.graph(graph, **settings)  # type: ignore[no-any-return]
+
+    @contextlib.contextmanager
+    def _capture_on(self, graph: Any, stream: Any) -> Iterator[Any]:
+        side = self.capture_stream() if stream is None else stream
+        with self.stream(side), graph:
+            yield
 
     def graph_pool_handle(self) -> Any:
         """A fresh token that graphs can share memory by; good until `recover` at least."""
-        raise NotImplementedError
+        if not hasattr(self.module, "graph_pool_handle") and (
+            self.dialect == "accelerator" or stands_in(self.module, "graph_pool_handle")
+        ):
+            return self._token_of_a_graph()
+        return self.module.graph_pool_handle()
+
+    def _token_of_a_graph(self) -> Any:
+        """A token where only graphs have any, and only a graph that uses the pool keeps it good."""
+        graph, scrap, side, before = self.new_graph(), self.full(1, 0.0), self.capture_stream(), self.current_stream()
+        side.wait_stream(before)
+        with self.stream(side):
+            graph.capture_begin()
+            scrap.add_(1)  # in place, so that the pool begins empty
+            graph.capture_end()
+        before.wait_stream(side)
+        self._token_owners.append(graph)
+        return graph.pool()
 
     def new_mem_pool(self) -> Any:
         """A fresh ``MemPool`` object, which the CUDA page names besides tokens since 2.14."""
-        raise NotImplementedError
+        return self.module.MemPool()
 
     def make_graphed_callables(self, callables: Any, sample_args: tuple[Any, ...], **settings: Any) -> Any:
         """Graphed versions of functions and modules; `settings` are the documented keyword arguments."""
-        raise NotImplementedError
+        return self.module.make_graphed_callables(callables, sample_args, **settings)
 
     def is_current_stream_capturing(self) -> bool:
         """Whether a capture (valid or invalidated) is underway on the current stream."""
-        raise NotImplementedError
+        return bool(self.module.is_current_stream_capturing())
 
     def reset(self, graph: Any) -> None:
         """Delete what `graph` holds.
 
         Raises:
-            Unsupported: its class has no such method, and its page lists none.
+            Unsupported: its class has no such method.
         """
         self.need_reset()
         graph.reset()
@@ -187,7 +255,7 @@ class Adapter:
             Unsupported: it is one.
         """
         if not self.has_reset:
-            raise Unsupported("the class has no reset(), and its page lists none")
+            raise Unsupported("the class has no reset()")
 
     def raw_graph(self, graph: Any) -> int:
         """The template's handle, through the method that the dialect documents."""
@@ -205,40 +273,49 @@ class Adapter:
     # -- streams and synchronisation --------------------------------------------------------------------------------
 
     def new_stream(self) -> Stream:
-        """A stream that the test does not use yet.
+        """A stream that the test does not use yet: backends take streams from a small pool in turn.
 
         Raises:
             Unsupported: the device has no more of them.
         """
-        raise NotImplementedError
+        stream: Stream = self._unused_stream()
+        return stream
+
+    def capture_stream(self) -> Stream:
+        """A stream to capture on: a new one, or the only one where that can capture.
+
+        Raises:
+            Unsupported: the device has none.
+        """
+        try:
+            return self.new_stream()
+        except Unsupported:
+            if self.needs_side_stream:
+                raise
+            return self.current_stream()
 
     def new_event(self) -> Event:
-        raise NotImplementedError
+        return self.module.Event()  # type: ignore[no-any-return]
 
     def current_stream(self) -> Stream:
-        raise NotImplementedError
+        return self.module.current_stream()  # type: ignore[no-any-return]
 
     def default_stream(self) -> Stream:
-        raise NotImplementedError
+        return self.module.default_stream()  # type: ignore[no-any-return]
 
     def stream(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
         """Make `stream` current inside a ``with`` block, the previous one afterwards."""
-        raise NotImplementedError
+        return self.module.stream(stream)  # type: ignore[no-any-return]
 
     def synchronize(self) -> None:
         """Wait for all work of the device."""
-        raise NotImplementedError
+        self.module.synchronize()
 
     def device_count(self) -> int:
         """How many devices of this kind the process sees; workers are spread over them."""
         return 1
 
     # -- tensors and memory -----------------------------------------------------------------------------------------
-
-    @property
-    def device(self) -> torch.device:
-        """The device that tensors are made on."""
-        raise NotImplementedError
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         """A device tensor in ordinary memory, outside all pools, holding `data`: nested lists or a CPU tensor."""
@@ -257,7 +334,9 @@ class Adapter:
         """A host tensor in pinned memory that the device can copy from asynchronously."""
         import torch
 
-        return torch.as_tensor(data, dtype=dtype).clone().pin_memory()
+        copy = torch.as_tensor(data, dtype=dtype).clone()
+        # The host has no other memory.
+        return copy if self.device.type == "cpu" else copy.pin_memory()
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor's values on the host, a detached CPU copy.  Waits for the device: illegal in a capture."""
@@ -266,28 +345,26 @@ class Adapter:
 
     def empty_cache(self) -> None:
         """Return unused cached memory to the system."""
-        raise NotImplementedError
+        self.module.empty_cache()
 
     def release_library_memory(self) -> None:
         """Free the device memory that libraries keep for themselves; called when no graph is alive."""
 
     def memory_allocated(self) -> int:
         """Bytes of device memory that tensors occupy."""
-        raise NotImplementedError
+        return int(self.module.memory_allocated())
 
     def memory_reserved(self) -> int:
         """Bytes of device memory that the allocator holds."""
-        raise NotImplementedError
+        return int(self.module.memory_reserved())
 
     def memory_snapshot(self) -> list[dict[str, Any]]:
         """The allocator's segments, as ``torch.cuda.memory_snapshot`` shapes them."""
-        raise NotImplementedError
+        return list(self.module.memory_snapshot())
 
     def manual_seed(self, seed: int) -> None:
         """Seed the device's default generator."""
-        import torch
-
-        torch.manual_seed(seed)
+        self.module.manual_seed(seed)
 
     def unsafe_call(self) -> None:
         """Make one call that the modes tell apart: a raw device allocation (`capture_error_mode`).
@@ -324,10 +401,13 @@ class Adapter:
         Returns:
             What is wrong and could not be put right, in words, or ``None`` when all is well.
         """
+        self._let_go_of_streams()
+        self._token_owners.clear()
         while self._unsafe_allocations():
             self.runtime.cudaFree(self._unsafe_allocations().pop())
-        if self.is_current_stream_capturing():
-            return "the current stream is still capturing after the test"
+        with contextlib.suppress(Unsupported):  # then nobody knows
+            if self.is_current_stream_capturing():
+                return "the current stream is still capturing after the test"
         self.synchronize()
         return None
 

@@ -1,96 +1,197 @@
-"""What is wrong with an adapter itself, found before a test could be blamed for it."""
+"""Each member of an adapter, called once: what is wrong with it is found before a test could be blamed for it."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import inspect
+import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from conformance.adapter import Adapter, ModuleAdapter
+from conformance.adapter import Adapter
 from conformance.adapters import trial
+from conformance.adapters.answers import Answer
+from conformance.adapters.remedies import CAPABILITY_OF, remedy
+from conformance.adapters.spelling import is_alike, is_of_the_kit, misspelt, place_of
 from conformance.errors import Unsupported, is_out_of_memory, one_line
+from conformance.requirements.revisions import Revision
+from conformance.requirements.vocabulary import CAPABILITIES
 from conformance.tracebacks import last_line_in, missing_method
 
-#: How alike two names must be to be taken for one and the same.
-_ALIKE = 0.85
+#: What suites call on a stream and on an event.
+_OF_STREAMS = ("wait_stream", "wait_event", "record_event", "synchronize")
+_OF_EVENTS = ("record", "wait", "synchronize")
+_CHARACTERS = 60
+_NO_CAPTURE = "write new_stream, or `needs_side_stream = False` if the default stream can capture"
+#: What some members call on the adapter by default, so that what is wrong there would be told once more.
+_CALLED_BY = {"read": ("synchronize",), "recover": ("synchronize", "is_current_stream_capturing")}
+#: By the member that they are about, the programs of several calls.
+PROGRAMS = {"capture_begin": "a capture and its replay", "capture": "the same with capture()"}
 
 
-def faults_in(adapter: Adapter) -> list[str]:
+def faults_in(adapter: Adapter, *, suites: bool = False, misshapen: Collection[str] = ()) -> list[str]:
     """Whatever would fail in every test, and in none for what the graph class does; each with its place.
 
     What the device has no memory for just now, and what an adapter may leave out, is no fault.
+
+    Args:
+        adapter: to look at.
+        suites: whether the kit's own suites are to run, which need what other tests may do without.
+        misshapen: members that cannot be called, which somebody else tells of.
     """
-    return [*_misspelt(adapter), *_Calls(adapter).faults()]
+    answers: list[Answer] = []
+    Examination(adapter, ended=answers.append, suites=suites, misshapen=misshapen).run()
+    faults = [answer.trouble for answer in answers if answer.whose == "adapter"]
+    return list(dict.fromkeys(faults))
 
 
-class _Calls:
-    """Calls once what every test needs, and what hardly any can do without where it is there."""
+class Examination:
+    """Calls once what every test needs, and what hardly any can do without where it is there.
 
-    def __init__(self, adapter: Adapter) -> None:
+    Args:
+        adapter: to call.
+        began: is told each member before it is called, which may end the process.
+        ended: is told each answer.
+        suites: whether what the kit's own suites need has to be there.
+        misshapen: members that cannot be called.
+        thorough: whether to call what only some tests do, too, where that takes time or may end the process.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        *,
+        ended: Callable[[Answer], None],
+        began: Callable[[str], None] = lambda _: None,
+        suites: bool = False,
+        misshapen: Collection[str] = (),
+        thorough: bool = False,
+    ) -> None:
         self._adapter = adapter
-        self._faults: list[str] = []
+        self._began = began
+        self._ended = ended
+        self._suites = suites
+        self._thorough = thorough
+        self._misshapen = misshapen
         self._errors: set[str] = set()
 
-    def faults(self) -> list[str]:
-        """All that went wrong."""
+    def run(self) -> None:
+        """Call all."""
         adapter = self._adapter
-        self._call("environment", adapter.environment, _is_facts, "a dictionary of strings", judged=True)
-        around = self._call("around_test", adapter.around_test, _is_context, "a context manager")
-        with contextlib.ExitStack() as stack:
+        for member, text in misspelt(adapter):
+            self._ended(Answer(member, "never called", "adapter", text))
+        with warnings.catch_warnings(), contextlib.ExitStack() as stack:
+            warnings.simplefilter("ignore")
+            self._call("environment", _is_facts, "a dictionary of strings", judged=True)
+            around = self._call("around_test", _is_context, "a context manager")
             if around is not None:
-                self._call("around_test", lambda: stack.enter_context(around))
+                self._answer("around_test", lambda: stack.enter_context(around), told=False)
             self._streams()
             self._tensors()
+            self._graphs()
             self._captures()
-        return list(dict.fromkeys(self._faults))
 
     def _streams(self) -> None:
-        adapter = self._adapter
-        stream = self._call("current_stream", adapter.current_stream, needed=True)
-        block = self._call("stream", lambda: adapter.stream(stream), _is_context, "a context manager", needed=True)
+        stream = self._call("current_stream", _is_there, "a stream", needed=True)
+        block = self._call("stream", _is_context, "a context manager", stream, needed=True)
         if block is not None:
-            self._call("stream", lambda: _enter(block))
-        self._call("synchronize", adapter.synchronize, needed=True)
-        capturing = adapter.is_current_stream_capturing
-        self._call("is_current_stream_capturing", capturing, lambda value: isinstance(value, bool), "a bool", True)
-        self._call("new_stream", adapter.new_stream)
+            self._answer("stream", lambda: _enter(block), told=False)
+        self._call("synchronize", needed=True)
+        self._call("is_current_stream_capturing", _is_bool, "a bool", needed=True)
+        self._call("new_stream", _has(_OF_STREAMS), f"a stream with {', '.join(_OF_STREAMS)}")
+        self._call("default_stream", _is_there, "a stream", judged=True)
+        self._call("new_event", _has(_OF_EVENTS), f"an event with {', '.join(_OF_EVENTS)}", judged=True)
+        self._call("recover", _is_trouble, "None or a str")
 
     def _tensors(self) -> None:
-        adapter = self._adapter
-        if adapter.capabilities.get("memory_stats") is not False:
-            self._call("memory_allocated", adapter.memory_allocated, _is_count, "an int", judged=True)
-        if self._call("device", lambda: adapter.device, _is_device, "a torch.device") is None:
+        for member in ("memory_allocated", "memory_reserved"):
+            self._call(member, _is_count, "an int", judged=True)
+        device = self._answer("device", lambda: self._adapter.device, _is_device, "a torch.device")
+        if device is None:
             return  # an adapter without tensors
-        self._call("tensor", lambda: adapter.tensor([1.0, 2.0]), _is_tensor, "a tensor")
-        x = self._call("full", lambda: adapter.full(2, 1.0), _is_tensor, "a tensor")
+        on_device, where = _is_on(device.type), f"a tensor on {device.type}"
+        self._call("tensor", on_device, where, [1.0, 2.0])
+        x = self._call("full", on_device, where, 2, 1.0)
         if x is not None:
-            self._call("read", lambda: adapter.read(x), _is_tensor, "a tensor")
+            self._call("read", _is_ones, "a tensor on the host with the values that were written, 1.0", x)
+        if self._thorough:
+            self._call("pinned", _is_on("cpu"), "a tensor on the host", [1.0], judged=True)
+            self._call("manual_seed", None, "", 0, judged=True)
+            self._call("empty_cache", judged=True)
+            self._call("release_library_memory", judged=True)
+            self._call("memory_snapshot", _is_list, "a list", judged=True)
+            self._call("device_count", _is_count, "an int")
+
+    def _graphs(self) -> None:
+        adapter = self._adapter
+        self._call("new_graph", _is_there, "a graph", judged=True)
+        self._call("graph_pool_handle", _is_there, "a token", judged=True)
+        if adapter.dialect == "cuda" and Revision("2.14") <= Revision(adapter.revision):
+            self._call("new_mem_pool", _is_there, "a MemPool", judged=True)
+        if self._thorough:
+            self._call("unsafe_call", judged=True)
+            with contextlib.suppress(Exception, Unsupported):  # frees it, and was asked itself before
+                adapter.recover()
 
     def _captures(self) -> None:
         """Capture and replay a small graph in both ways; what the class does wrong there is left to the tests."""
         for member, replay in (("capture_begin", trial.replay), ("capture", trial.replay_through_the_context)):
+            if member in self._misshapen:
+                continue
+            self._began(PROGRAMS[member])
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    replay(self._adapter)
+                self._ended(_of_replay(member, replay(self._adapter)))
             except (Exception, Unsupported) as error:
-                if _is_a_slip(error, self._adapter):
-                    self._raised(member, error)
+                self._ended(self._of_failed_replay(member, error))
                 with contextlib.suppress(Exception, Unsupported):  # a broken class deserves its verdicts, not a refusal
                     self._adapter.recover()
 
-    def _call(  # what the calls differ in
+    def _of_failed_replay(self, member: str, error: BaseException) -> Answer:
+        words = one_line(error) + last_line_in(error)
+        if isinstance(error, Unsupported) and member == "capture_begin" and self._suites:
+            text = f"no graph can be captured: {one_line(str(error))}; {_NO_CAPTURE}"
+            return Answer(PROGRAMS[member], words, "adapter", text)
+        if isinstance(error, Unsupported) or is_out_of_memory(error):
+            return Answer(PROGRAMS[member], words)
+        if _is_a_slip(error, self._adapter) or self._is_no_context(member, error):
+            return self._of_error(member, error)
+        missing = _missing(error)
+        if missing is not None:
+            return self._of_error(missing, error) if self._suites else Answer(missing, words)
+        return Answer(PROGRAMS[member], words, "class", f"{trial.step(error)} raised {words}")
+
+    def _is_no_context(self, member: str, error: BaseException) -> bool:
+        """Whether what an adapter's own method returned cannot be entered, which is not the class's doing."""
+        own = not is_of_the_kit(getattr(type(self._adapter), member, None))
+        return own and member == "capture" and isinstance(error, TypeError | AttributeError) and _is_protocol(error)
+
+    def _call(
+        self,
+        member: str,
+        fits: Callable[[Any], bool] | None = None,
+        kind: str = "",
+        *arguments: Any,
+        needed: bool = False,
+        judged: bool = False,
+    ) -> Any:
+        """What the method `member` gives for `arguments`; otherwise as `_answer`."""
+        return self._answer(
+            member, lambda: getattr(self._adapter, member)(*arguments), fits, kind, needed=needed, judged=judged
+        )
+
+    def _answer(  # what the calls differ in
         self,
         member: str,
         call: Callable[[], Any],
         fits: Callable[[Any], bool] | None = None,
         kind: str = "",
+        *,
         needed: bool = False,
         judged: bool = False,
+        told: bool = True,
     ) -> Any:
         """What `call` gives; ``None`` when it fails or gives something else than a `kind`.
 
@@ -101,37 +202,87 @@ class _Calls:
             kind: in words.
             needed: by every test.
             judged: elsewhere, when it raises.
+            told: whether to tell what it gives when all is well.
         """
+        if {member, *_CALLED_BY.get(member, ())} & {*self._misshapen} or self._is_declined(member):
+            return None
+        self._began(member)
         try:
             value = call()
-        except Unsupported:
+        except Unsupported as error:
+            self._ended(Answer(member, f"unsupported: {one_line(str(error))}"))
             return None
         except Exception as error:
-            told_otherwise = judged and not _is_a_wrong_type(error)
-            told_otherwise |= isinstance(error, NotImplementedError) and not needed
-            if not told_otherwise and not is_out_of_memory(error):
-                self._raised(member, error)
+            self._ended(self._of_raising(member, error, needed=needed, judged=judged))
+            return None
+        if inspect.iscoroutine(value):
+            value.close()
+            text = f"{member} is a coroutine function, and nobody awaits it{place_of(self._adapter, member)}"
+            self._ended(Answer(member, "a coroutine", "adapter", text))
             return None
         if fits is not None and not fits(value):
-            what = f"{type(value).__name__} {one_line(repr(value), 60)}"
-            self._faults.append(f"{member} gives {what}, which is not {kind}{_place(self._adapter, member)}")
+            what = f"{type(value).__name__} {_shown(member, value)}"
+            text = f"{member} gives {what}, which is not {kind}{place_of(self._adapter, member)}{_then(member)}"
+            self._ended(Answer(member, what, "adapter", text))
             return None
+        if told:
+            self._ended(Answer(member, _shown(member, value)))
         return value
 
-    def _raised(self, member: str, error: BaseException) -> None:
-        """Tell of `error`, once: several members may stumble over the same line."""
-        text = one_line(error) + last_line_in(error)
-        if text not in self._errors:
-            self._errors.add(text)
-            self._faults.append(_raised(self._adapter, member, error))
+    def _is_declined(self, member: str) -> bool:
+        return self._adapter.capabilities.get(CAPABILITY_OF.get(member, "")) is False
+
+    def _of_raising(self, member: str, error: Exception, *, needed: bool, judged: bool) -> Answer:
+        words = one_line(error) + last_line_in(error)
+        if is_out_of_memory(error):
+            return Answer(member, words)
+        if isinstance(error, NotImplementedError) and not needed:
+            return self._of_error(member, error) if self._suites and self._is_owed(member) else Answer(member, words)
+        if judged and not _is_a_wrong_type(error) and not _is_a_slip(error, self._adapter):
+            capability = CAPABILITY_OF.get(member)
+            if capability is None or not self._is_owed(member):
+                return Answer(member, words)
+            return Answer(member, words, "declaration", f"{_raised(self._adapter, member, error)}{_then(member)}")
+        return self._of_error(member, error)
+
+    def _is_owed(self, member: str) -> bool:
+        """Whether the documents have the capability that `member` is for, if it is for one."""
+        capability = CAPABILITIES.get(CAPABILITY_OF.get(member, ""))
+        return capability is None or capability.begun_in(self._adapter.revision, self._adapter.dialect)
+
+    def _of_error(self, member: str, error: BaseException) -> Answer:
+        """The adapter's fault, once: several members may stumble over the same line."""
+        words = one_line(error) + last_line_in(error)
+        cause = _missing(error) or words
+        if cause in self._errors:
+            return Answer(member, words)
+        self._errors.add(cause)
+        return Answer(member, words, "adapter", _raised(self._adapter, member, error) + _then(member))
+
+
+def _shown(member: str, value: object) -> str:
+    """`value` in a few words; numbers only of what was read, since the device may not have others yet."""
+    torch = sys.modules.get("torch")  # where nobody has imported it, there are no tensors
+    try:
+        if torch is None or not isinstance(value, torch.Tensor):
+            return one_line(repr(value), _CHARACTERS)
+        was_read = member == "read" and value.device.type == "cpu"
+        return one_line(str(value.tolist()) if was_read else f"of shape {tuple(value.shape)} on {value.device}")
+    except Exception:  # its own code
+        return f"<{type(value).__name__}>"
+
+
+def _of_replay(member: str, values: object) -> Answer:
+    words = one_line(str(values), _CHARACTERS)
+    if values == trial.EXPECTED:
+        return Answer(PROGRAMS[member], words)
+    return Answer(PROGRAMS[member], words, "class", f"the replay of a small graph gave {words} for seven times 4")
 
 
 def _is_a_wrong_type(error: Exception) -> bool:
     """Whether the kit's adapter for modules could make nothing of what the module gave."""
     innermost = list(traceback.walk_tb(error.__traceback__))[-1][0]
-    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(
-        ModuleAdapter
-    )
+    return isinstance(error, TypeError | ValueError) and innermost.f_code.co_filename == inspect.getsourcefile(Adapter)
 
 
 def _is_a_slip(error: BaseException, adapter: Adapter) -> bool:
@@ -141,7 +292,7 @@ def _is_a_slip(error: BaseException, adapter: Adapter) -> bool:
     frames = list(traceback.walk_tb(error.__traceback__))
     innermost = frames[-1][0]
     files = {
-        inspect.getsourcefile(cls) for cls in type(adapter).__mro__ if not _is_of_the_kit(cls) and cls is not object
+        inspect.getsourcefile(cls) for cls in type(adapter).__mro__ if not is_of_the_kit(cls) and cls is not object
     }
     in_class = isinstance(innermost.f_locals.get("self"), adapter.graph_class)
     if in_class or innermost.f_code.co_filename not in files:
@@ -149,70 +300,35 @@ def _is_a_slip(error: BaseException, adapter: Adapter) -> bool:
     owner = getattr(error, "obj", None)
     if not isinstance(owner, adapter.graph_class):
         return True
-    return bool(difflib.get_close_matches(str(error.name), dir(owner), n=1, cutoff=_ALIKE))
+    return is_alike(str(error.name), dir(owner))
 
 
-# -- misspelt ---------------------------------------------------------------------------------------------------------
+def _is_protocol(error: BaseException) -> bool:
+    """Whether Python itself says that a thing cannot be entered: ``__enter__`` is not there, and no code of its ran."""
+    return "context manager protocol" in str(error) or "__enter__" in str(error)
 
 
-def _misspelt(adapter: Adapter) -> Iterator[str]:
-    """Members that nothing knows, and that are called nearly as what the adapter might define and does not."""
-    kinds = [cls for cls in type(adapter).__mro__ if not _is_own(cls)]
-    defined: dict[str, Any] = dict(vars(adapter))
-    for cls in reversed(kinds):
-        defined |= vars(cls)
-    documented = {name: getattr(Adapter, name, None) for name in _documented() if name not in defined}
-    for name, value in defined.items():
-        if name.startswith("_") or hasattr(ModuleAdapter, name) or name in _documented():
-            continue
-        alike = [each for each, known in documented.items() if callable(known) == callable(value)]
-        matches = difflib.get_close_matches(name, alike, n=1, cutoff=_ALIKE)
-        if matches and name != matches[0] + "s":  # several of them are another thing
-            yield f"no adapter has a member {name!r}; did you mean {matches[0]!r}?{_place(adapter, name)}"
-
-
-def _documented() -> set[str]:
-    names = {*vars(Adapter), *Adapter.__annotations__}
-    return {name for name in names if not name.startswith("_")}
-
-
-def _is_own(cls: type) -> bool:
-    return cls is object or cls.__module__.split(".")[0] == __name__.split(".")[0]
+def _missing(error: BaseException) -> str | None:
+    return missing_method(error) or getattr(error, "member", None)
 
 
 # -- in words ---------------------------------------------------------------------------------------------------------
 
 
 def _raised(adapter: Adapter, member: str, error: BaseException) -> str:
-    if missing_method(error) == member:
-        return f"it has no {member}(), which every test needs{_place(adapter, member)}"
+    if _missing(error) == member:
+        return f"it has no {member}(){place_of(adapter, member)}"
     hint = ""
     if isinstance(error, AttributeError) and error.name is not None:
         matches = difflib.get_close_matches(error.name, dir(error.obj), n=1)
         hint = f"; did you mean {matches[0]!r}?" if matches else ""
-    place = last_line_in(error) or _place(adapter, member)
+    place = last_line_in(error) or place_of(adapter, member)
     return f"{member} raised {one_line(error)}{hint}{place}"
 
 
-def _place(adapter: Adapter, member: str) -> str:
-    """Where `member` is defined, or else the class of the adapter, or the module that it is made of."""
-    cls = type(adapter)
-    value = inspect.getattr_static(cls, member, None)
-    value = value.fget if isinstance(value, property) else value
-    module = getattr(adapter, "module", None)
-    for thing in (value, cls, getattr(module, member, None), module):
-        with contextlib.suppress(OSError, TypeError):
-            file = inspect.getsourcefile(thing)  # type: ignore[arg-type]  # what has no source is a TypeError
-            if file is None or _is_of_the_kit(thing):
-                continue
-            line = 1 if inspect.ismodule(thing) else inspect.getsourcelines(thing)[1]  # type: ignore[arg-type]
-            return f" at {file}, line {line}"
-    return ""
-
-
-def _is_of_the_kit(thing: object) -> bool:
-    name = getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
-    return str(name).split(".")[0] == __name__.split(".")[0]
+def _then(member: str) -> str:
+    text = remedy(member)
+    return f"; {text}" if text else ""
 
 
 # -- kinds ------------------------------------------------------------------------------------------------------------
@@ -223,8 +339,28 @@ def _enter(block: contextlib.AbstractContextManager[Any]) -> None:
         pass
 
 
+def _is_there(value: object) -> bool:
+    return value is not None
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _is_trouble(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
 def _is_context(value: object) -> bool:
     return hasattr(value, "__enter__") and hasattr(value, "__exit__")
+
+
+def _has(names: tuple[str, ...]) -> Callable[[object], bool]:
+    return lambda value: all(callable(getattr(value, name, None)) for name in names)
 
 
 def _is_facts(value: object) -> bool:
@@ -237,10 +373,14 @@ def _is_device(value: object) -> bool:
     return isinstance(value, torch.device)
 
 
-def _is_tensor(value: object) -> bool:
+def _is_on(kind: str) -> Callable[[object], bool]:
     import torch
 
-    return isinstance(value, torch.Tensor)
+    return lambda value: isinstance(value, torch.Tensor) and value.device.type == kind
+
+
+def _is_ones(value: object) -> bool:
+    return _is_on("cpu")(value) and value.tolist() == [1.0, 1.0]  # type: ignore[attr-defined]
 
 
 def _is_count(value: object) -> bool:

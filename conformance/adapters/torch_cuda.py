@@ -1,13 +1,15 @@
-"""``torch.cuda.CUDAGraph`` of the installed torch."""
+"""``torch.cuda.CUDAGraph`` of the installed torch: NVIDIA's, AMD's, or that of a device which only looks like one."""
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 import torch
 
 from conformance.adapter import Adapter, ModuleAdapter
+from conformance.adapters import hip
 from conformance.errors import ImplementationError, Unavailable
 from conformance.requirements.revisions import of_version
 from conformance.requirements.vocabulary import CAPABILITIES, FIRST
@@ -47,6 +49,21 @@ class OnCuda(ModuleAdapter):
         return facts
 
 
+class OnRocm(OnCuda):
+    """AMD's devices are called cuda, too; the handles behind them are HIP's, and so is the raw allocation."""
+
+    visible_devices = "HIP_VISIBLE_DEVICES"
+
+    def unsafe_call(self) -> None:
+        """Allocate through HIP, which torch has loaded."""
+        self._unsafe_allocations().append(hip.malloc(1 << 16))
+
+    def recover(self) -> str | None:
+        while self._unsafe_allocations():
+            hip.free(self._unsafe_allocations().pop())
+        return super().recover()
+
+
 def adapter(device: str = "cuda") -> Adapter:
     """The class of the installed torch on `device`: ``cuda`` or ``cuda:N``.
 
@@ -64,7 +81,8 @@ def adapter(device: str = "cuda") -> Adapter:
     if runtime is None:
         capabilities["template_editing"] = False
     capabilities["graph_data"] = capabilities["graph_data"] and driver_numbers_nodes(runtime)
-    return OnCuda(
+    kind: type[OnCuda] = OnRocm if _is_rocm() else OnCuda
+    return kind(
         "torch.cuda",
         torch.cuda,
         torch.cuda.CUDAGraph,
@@ -99,11 +117,28 @@ def _device(name: str) -> torch.device:
     return torch.device("cuda", index)
 
 
+def _is_rocm() -> bool:
+    return torch.version.hip is not None
+
+
 def _runtime() -> ModuleType | None:
-    # AMD's builds call their devices cuda too, but the handles behind them are not CUDA's.
-    if torch.version.hip is not None:
+    """NVIDIA's runtime, where the devices are NVIDIA's.
+
+    Others are called cuda as well, and the handles behind them are not CUDA's.  One that says so has a torch that was
+    not built for CUDA; of one that does not, NVIDIA's runtime gets no memory.
+    """
+    if _is_rocm() or torch.version.cuda is None:
         return None
     try:
-        return importlib.import_module(_RUNTIME)
+        runtime = importlib.import_module(_RUNTIME)
     except ImportError:
         return None
+    return runtime if _allocates(runtime) else None
+
+
+def _allocates(runtime: Any) -> bool:
+    """Whether a raw allocation outside all captures works; one that fails for want of memory was understood."""
+    error, pointer = runtime.cudaMalloc(1 << 8)
+    if int(error) == 0:
+        runtime.cudaFree(pointer)
+    return int(error) in {0, int(runtime.cudaError_t.cudaErrorMemoryAllocation)}

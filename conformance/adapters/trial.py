@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.errors import Unsupported
 
 #: What the replay gives.
 EXPECTED = [4.0] * 7
@@ -18,7 +18,12 @@ def replay(adapter: Adapter) -> Any:
         NotImplementedError: the adapter has no means to.
         Unsupported: the device has no stream left for it.
     """
-    x, graph, before, side = adapter.full(7, 3.0), adapter.new_graph(), adapter.current_stream(), _stream(adapter)
+    x, graph, before, side = (
+        adapter.full(7, 3.0),
+        adapter.new_graph(),
+        adapter.current_stream(),
+        adapter.capture_stream(),
+    )
     side.wait_stream(before)
     with adapter.stream(side):
         adapter.capture_begin(graph)
@@ -35,7 +40,12 @@ def replay(adapter: Adapter) -> Any:
 
 def replay_through_the_context(adapter: Adapter) -> Any:
     """The same through the context manager."""
-    x, graph, before, side = adapter.full(7, 3.0), adapter.new_graph(), adapter.current_stream(), _stream(adapter)
+    x, graph, before, side = (
+        adapter.full(7, 3.0),
+        adapter.new_graph(),
+        adapter.current_stream(),
+        adapter.capture_stream(),
+    )
     side.wait_stream(before)
     with adapter.capture(graph, stream=side):
         x.add_(1.0)
@@ -43,15 +53,7 @@ def replay_through_the_context(adapter: Adapter) -> Any:
     return adapter.read(x).tolist()
 
 
-def _stream(adapter: Adapter) -> Any:
-    """A stream to capture on.
-
-    Raises:
-        Unsupported: the device has none.
-    """
-    try:
-        return adapter.new_stream()
-    except Unsupported:
-        if adapter.needs_side_stream:
-            raise
-        return adapter.current_stream()
+def step(error: BaseException) -> str:
+    """The line of the small program that raised `error`."""
+    lines = [frame.line for frame in traceback.extract_tb(error.__traceback__) if frame.filename == __file__]
+    return f"`{lines[0]}`" if lines else "a small capture"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from conformance.adapters.implementations import KNOWN
+from conformance.adapters.installed import installed, package_of
 from conformance.cli.commands import add_command
 from conformance.errors import ExitStatus
 
@@ -21,13 +22,18 @@ def add(commands: Commands) -> None:
 
 
 def _implementations(_: argparse.Namespace) -> int:
+    from conformance.adapters.availability import here
+
     rows = [
-        (name, implementation.about, f"{implementation.package}.{implementation.graph_class}")
+        (name, implementation.about, f"{implementation.package}.{implementation.graph_class}", here(name))
         for name, implementation in KNOWN.items()
     ]
-    print(tabulate(rows, headers=("name", "what it is", "graph class")))
+    rows += [
+        (entry.name, f"added by {package_of(entry)}", entry.value, here(entry.name)) for entry in installed().values()
+    ]
+    print(tabulate(rows, headers=("name", "what it is", "graph class", "here")))
     print(
         "\nA class of your own: --impl=package.module:attribute or --impl=path/to/file.py:attribute, "
-        "an adapter, a function that returns one, or a subclass of a graph class above."
+        "an adapter, a function that returns one, or a graph class with capture_begin, capture_end and replay."
     )
     return ExitStatus.CONFORMING

@@ -15,11 +15,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, merge, requirements, run, self_check, waivers
+from conformance.cli import doctor, listing, merge, new_adapter, requirements, run, self_check, waivers
 from conformance.cli.streams import patient_streams
 from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
-from conformance.text import visible_line
+from conformance.text import visible_line, visible_lines
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
@@ -37,6 +37,7 @@ _LAST: Mapping[str, Add] = {
     "requirements": requirements.add,
     "implementations": listing.add,
     "doctor": doctor.add,
+    "new-adapter": new_adapter.add,
     "self-check": self_check.add,
 }
 
@@ -65,7 +66,7 @@ def _status(words: Sequence[str]) -> int:
         status: int = options.call(options)
         sys.stdout.flush()  # while a full disk can still be told of
     except ConformanceError as error:
-        print(f"graph-conformance: {visible_line(error)}", file=sys.stderr)
+        print(f"graph-conformance: {visible_lines(error)}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         print("graph-conformance: interrupted", file=sys.stderr)

@@ -68,7 +68,8 @@ def _run(options: argparse.Namespace) -> int:
         for option in ("device", "revision", "record", "waivers")
         if (value := getattr(options, option)) is not None
     ]
-    words += [f"--test={test}" for test in options.test]
+    # Whoever names a test wants to see all of it; of a whole run, the causes say more than hundreds of tracebacks.
+    words += [f"--test={test}" for test in options.test] or ["--tb=no", "-rN"]
     words += [f"--profile={names}" for names in options.profile]
     words += ["--force"] if options.force else []
     words += ["--strict"] if options.strict else []

@@ -1,4 +1,4 @@
-"""What ``graph-conformance run`` runs, as a plug-in of pytest's: all suites, or those that its paths name.
+"""What ``graph-conformance run`` runs and shows, as a plug-in of pytest's: all suites, or those that its paths name.
 
 It is loaded by name, so that worker processes, which get the same words, run the same.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.paths import HOME, SUITES
+from conformance.session.progress import Progress
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -20,6 +21,15 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         config.args_source = config.ArgsSource.ARGS
         config.args[:] = _files(config.getoption("test", [])) or [str(SUITES)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Show how far the run has come, where the user has not asked for more or less than that."""
+    plugins = session.config.pluginmanager
+    recorder, reporter = plugins.get_plugin("conformance-recorder"), plugins.get_plugin("terminalreporter")
+    if recorder is not None and reporter is not None and not session.config.option.verbose:
+        plugins.register(Progress(recorder, reporter), "conformance-progress")
 
 
 def _located(argument: str, here: Path) -> str:

@@ -31,6 +31,10 @@ class CaseQueue:
         """Add a test."""
         (self._destructive if destructive else self._ordinary).append(nodeid)
 
+    def put_first(self, nodeid: str, *, destructive: bool) -> None:
+        """Add a test that is the next one of its kind."""
+        (self._destructive if destructive else self._ordinary).appendleft(nodeid)
+
     def put_lost(self, test: LostTest) -> None:
         """Add a test whose script another process has to write."""
         self._unwritten.append(test)

@@ -81,7 +81,7 @@ class Controller:
         for worker in list(self._supervisor.workers.values()):
             if worker.ready:
                 self._distributor.go_on(worker)
-        while self._supervisor.workers and self._recorder.stopped is None:
+        while self._supervisor.is_busy and self._recorder.stopped is None:
             self._turn(events)
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)

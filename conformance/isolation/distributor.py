@@ -7,17 +7,19 @@ the worker has ended well.  Whatever goes wrong before that belongs to this one 
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.isolation.case_queue import CaseQueue, LostTest
+from conformance.isolation.deadlines import Deadlines
 from conformance.isolation.loss import Loss, loss_of, phase_of
 from conformance.isolation.messages import Done, Script, WriteScript
 from conformance.isolation.verdict import charged, lost_report
 from conformance.isolation.worker_state import RunningTest, Shutdown
 from conformance.records.verdicts import Verdict
-from conformance.session.cases import Case, rerun_command
+from conformance.session.cases import rerun_command
 
 if TYPE_CHECKING:
     from conformance.isolation.evidence import Ending
@@ -67,8 +69,10 @@ class Distributor:
         self._plan = plan
         self._supervisor = supervisor
         self._publisher = publisher
-        #: Node ids of the tests that run a second time, with what came of the first.
-        self._starved: dict[str, str] = {}
+        self._deadlines = Deadlines(options)
+        #: Node ids of the tests that run a second time, with a warning that says what came of the first.
+        self._second_runs: dict[str, str] = {}
+        self._starved = 0
 
     # -- giving out ---------------------------------------------------------------------------------------------------
 
@@ -92,8 +96,8 @@ class Distributor:
         self._supervisor.forget_failed_starts()
         worker.test = RunningTest(nodeid)
         worker.ran += 1
-        worker.watchdog.allow(_limit(self._plan.cases.get(nodeid), self._options), "the test")
-        if nodeid not in self._starved:
+        worker.watchdog.allow(self._deadlines.limit(self._plan.cases.get(nodeid)), "the test")
+        if nodeid not in self._second_runs:
             self._publisher.started(nodeid)
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.process.send_runtest_some([self._plan.index(nodeid)])
@@ -136,6 +140,7 @@ class Distributor:
             # It came back after all, most likely because the signal for its stacks woke it; its end is on its way.
             return
         worker.watchdog.rest()
+        self._note_time(test)
         worker.unharmed &= self._was_harmless(test)
         if self._runs_again(test):
             worker.test = None
@@ -157,12 +162,21 @@ class Distributor:
         outcome, case = test.outcome, self._plan.cases.get(test.nodeid)
         if outcome is None or case is None or not outcome.starved:
             return False
-        if test.nodeid in self._starved or len(self._starved) >= _SECOND_RUNS:
+        if test.nodeid in self._second_runs or self._starved >= _SECOND_RUNS:
             return False
-        self._starved[test.nodeid] = outcome.result.message
-        self._publisher.note(f"{test.nodeid} is to run again: {outcome.result.message}")
+        self._starved += 1
+        self._run_again(test, "OutOfMemory", outcome.result.message)
         self.queue.put(test.nodeid, destructive=case.destructive)
         return True
+
+    def _run_again(self, test: RunningTest, category: str, why: str) -> None:
+        self._second_runs[test.nodeid] = f"{category}: this is its second run; in the first {why}"
+        self._publisher.note(f"{test.nodeid} is to run again: {why}")
+
+    def _note_time(self, test: RunningTest) -> None:
+        case = self._plan.cases.get(test.nodeid)
+        if case is not None:
+            self._deadlines.came_back(case, test.seconds)
 
     def _was_harmless(self, test: RunningTest) -> bool:
         """Whether `test` is a destructive one that destroyed nothing."""
@@ -186,8 +200,8 @@ class Distributor:
         test, worker.test = worker.test, None
         if test is None:
             return
-        if test.nodeid in self._starved:
-            test.add_warning(f"OutOfMemory: this is its second run; in the first {self._starved[test.nodeid]}")
+        if test.nodeid in self._second_runs:
+            test.add_warning(self._second_runs[test.nodeid])
         self._publisher.publish(test, worker.process)
 
     # -- when a worker is lost ----------------------------------------------------------------------------------------
@@ -204,12 +218,28 @@ class Distributor:
         if test is None:
             return
         loss = loss_of(worker, test, ending)
+        if loss is not None and worker.watchdog.overdue == "the test":
+            loss = self._believed(test, loss, worker.watchdog.allowed)
+            if loss is None:
+                return
         if loss is not None:
             report = self._report(test, loss)
             if report.failed and test.nodeid in self._plan.cases:
                 self.queue.put_lost(LostTest(test.nodeid, loss.message))
             test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
         self._publish(worker)
+
+    def _believed(self, test: RunningTest, loss: Loss, allowed: float) -> Loss | None:
+        """The loss by a test that has not come back in `allowed` seconds; ``None`` when it first gets more of them."""
+        case = self._plan.cases.get(test.nodeid)
+        if case is None:
+            return loss
+        if self._deadlines.runs_again(case, allowed):
+            self._run_again(test, "Timeout", f"it did not come back in {allowed:g} s")
+            self.queue.put_first(test.nodeid, destructive=case.destructive)
+            return None
+        remark = "" if self._deadlines.is_whole(case, allowed) else f" {self._deadlines.remark(case)}"
+        return replace(loss, message=loss.message + remark)
 
     def fail(self, worker: WorkerState, test: RunningTest, verdict: Verdict, message: str) -> None:
         """Charge a test with a failure of its worker that goes on, and end the worker."""
@@ -227,24 +257,17 @@ class Distributor:
 
     def _replace(self, worker: WorkerState, ending: Ending) -> None:
         """Start a worker in the place of one that has ended, if there is work for it."""
-        if self._recorder.stopped is not None:
+        if self._recorder.stopped is not None or worker.spare:
             return
         if worker.failed_to_start:
             self._supervisor.start_instead(worker, ending)
             return
-        others = self._supervisor.workers.values()
+        others = [other for other in self._supervisor.workers.values() if not other.spare]
         fresh = [other for other in others if other.ran == 0]
         if self.queue.needs_worker(fresh=len(fresh), others=len(others)):
+            if not worker.ended_in_order or self._options.isolate == "test":
+                self._supervisor.expect_losses()
             self._supervisor.start(worker.slot)
         for other in fresh:
             if other.waits:
                 self.go_on(other)
-
-
-def _limit(case: Case | None, options: Options) -> float:
-    """The seconds that a test may take: more where it was asked to draw more than usual."""
-    if case is None:
-        return options.test_timeout
-    limit = max(options.test_timeout, case.seconds)
-    exploring = case.draws and options.explore is not None
-    return limit * max(1.0, options.examples) if exploring else limit

@@ -14,7 +14,7 @@ from conformance.isolation.messages import Done, InternalError, Message, Ready, 
 from conformance.isolation.worker_state import HangUp, Shutdown
 from conformance.records.verdicts import Verdict
 from conformance.session.ending import end_session, refuse
-from conformance.text import visible_line
+from conformance.text import visible_lines
 
 if TYPE_CHECKING:
     from conformance.isolation.distributor import Distributor
@@ -118,8 +118,8 @@ class EventHandlers:
     def _on_refused(self, worker: WorkerState, refused: Refused) -> None:  # noqa: ARG002 - a handler
         """A worker says no to what the user asked for: so does the session."""
         if refused.exit_status == ExitStatus.USAGE:
-            raise pytest.UsageError(visible_line(refused.text))
-        end_session(visible_line(refused.text), refused.exit_status)
+            raise pytest.UsageError(visible_lines(refused.text))
+        end_session(visible_lines(refused.text), refused.exit_status)
 
     def _on_ready(self, worker: WorkerState, ready: Ready) -> None:
         worker.ready = True

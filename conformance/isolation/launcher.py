@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import execnet
 import pytest
-from xdist.workermanage import NodeManager
+from xdist import workermanage
 
 from conformance.isolation.host import Host
-from conformance.isolation.messages import StartUp
+from conformance.isolation.messages import START_UP, StartUp
 from conformance.isolation.worker_process import WorkerProcess
+from conformance.isolation.zygote import ForkGateway, Zygote
 
 
-class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
+class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships no types
     """Launches workers.
 
     A gateway that is no local process gets a process of the kit's own at its far end, which starts the workers there
@@ -26,8 +28,12 @@ class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
         self._here = Host()
         self._hosts: dict[str, Host] = {}
 
-    def launch(self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool) -> WorkerProcess:
+    def launch(
+        self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool, spare: bool = False
+    ) -> WorkerProcess:
         """Launch a worker at the place number `slot`, which tries the class first if `trial` says so.
+
+        A `spare` one waits before it opens a device.
 
         Raises:
             Exception: whatever execnet raises when it cannot.
@@ -50,8 +56,51 @@ class Launcher(NodeManager):  # type: ignore[misc]  # xdist ships no types
             folder=folder,
             parent=None if via else os.getpid(),
             trial=trial,
+            spare=spare,
         )
         return WorkerProcess(self, gateway, self.config, putevent, host, start_up)
+
+    # -- from a zygote ------------------------------------------------------------------------------------------------
+
+    def forks(self, slot: int, variables: dict[str, str]) -> bool:
+        """Whether the worker at the place number `slot` could be a fork: one that needs no other machine, interpreter,
+        folder or environment than this process, and whose session no other plug-in has to prepare.
+        """
+        spec = self.specs[slot]
+        plain = spec.popen and not (spec.via or spec.python or spec.chdir or spec.env or variables)
+        alone = not self.config.hook.pytest_configure_node.get_hookimpls()
+        return bool(plain) and alone and sys.platform.startswith("linux")
+
+    def zygote(self, timeout: float) -> Zygote:
+        """A zygote, which has `timeout` seconds to start."""
+        arguments = [str(word) for word in self.config.invocation_params.args]
+        start_up = StartUp(directory=None, same_python=True, variables={}, folder="", parent=os.getpid(), trial=False)
+        workerinput = {
+            "workerid": "zygote",
+            "workercount": len(self.specs),
+            "testrunuid": self.testrunuid,
+            "mainargv": sys.argv,
+            START_UP: start_up.to_dict(),
+        }
+        path = workermanage._sys_path  # noqa: SLF001 - as for every worker
+        return Zygote(self._here, path, arguments, workerinput, timeout)
+
+    def fork(self, zygote: Zygote, putevent: Any, *, trial: bool) -> WorkerProcess | None:
+        """Launch a worker from `zygote`, as `launch` does; ``None`` when that fails."""
+        spec = execnet.XSpec("popen//execmodel=main_thread_only")
+        self.group.allocate_id(spec)
+        folder = self._here.make_folder()
+        io = zygote.fork(folder, f"{spec.id}-worker")
+        if io is None:
+            self._here.remove_folder(folder)
+            return None
+        gateway = ForkGateway(io, spec)
+        self.group._register(gateway)  # noqa: SLF001 - as for one that the group has made
+        self.config.hook.pytest_xdist_newgateway(gateway=gateway)
+        start_up = StartUp(directory=None, same_python=True, variables={}, folder=folder, parent=None, trial=trial)
+        return WorkerProcess(self, gateway, self.config, putevent, self._here, start_up)
+
+    # -- by gateways --------------------------------------------------------------------------------------------------
 
     def _gateway(self, text: str) -> Any:
         spec = execnet.XSpec(text)

@@ -48,8 +48,7 @@ def phase_of(worker: WorkerState, test: RunningTest) -> str:
 
 
 def _ended_well(worker: WorkerState, ending: Ending) -> bool:
-    in_order = worker.shutdown is not None and worker.shutdown.finished
-    return in_order and ending.code == 0 and worker.watchdog.overdue is None
+    return worker.ended_in_order and ending.code == 0 and worker.watchdog.overdue is None
 
 
 def _timeout(worker: WorkerState, ending: Ending) -> str:

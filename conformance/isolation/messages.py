@@ -48,6 +48,7 @@ class StartUp(PlainValues):
         folder: for the files that it leaves behind.
         parent: the id of the process whose end must be its own; ``None`` for a worker behind a gateway.
         trial: whether to try the class before the first test: make, capture and replay a graph.
+        spare: whether to wait, once everything is imported and collected, and open no device before it is needed.
     """
 
     directory: str | None
@@ -56,6 +57,7 @@ class StartUp(PlainValues):
     folder: str
     parent: int | None
     trial: bool
+    spare: bool = False
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,13 @@ class InternalError(Message):
 
 
 @dataclass(frozen=True)
+class Begin(Message):
+    """Asks a spare worker to be one of those that work."""
+
+    name = "begin"
+
+
+@dataclass(frozen=True)
 class WriteScript(Message):
     """Asks for the script for a test that another process did not survive.
 
@@ -266,7 +275,7 @@ class WriteScript(Message):
 
 
 _MESSAGES: dict[str, type[Message]] = {
-    _PREFIX + each.name: each for each in (Started, Refused, Ready, Done, Script, InternalError, WriteScript)
+    _PREFIX + each.name: each for each in (Started, Refused, Ready, Done, Script, InternalError, Begin, WriteScript)
 }
 
 

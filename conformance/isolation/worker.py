@@ -24,6 +24,7 @@ from conformance.errors import ExitStatus
 from conformance.isolation.calls import CallRing, trace
 from conformance.isolation.messages import (
     START_UP,
+    Begin,
     CaseValues,
     Devices,
     Done,
@@ -56,7 +57,7 @@ _LIBRARIES = frozenset({"torch", "hypothesis", "pytest", "_pytest", "numpy", "ex
 
 
 @dataclass
-class _BlackBox:
+class BlackBox:
     """What outlives the process."""
 
     folder: Path
@@ -67,45 +68,68 @@ def run(channel: Any, values: tuple[Any, ...]) -> None:
     """Be a worker until the controller ends it.  `values` is what pytest-xdist sends to one."""
     workerinput, arguments, options, _ = values
     start_up = StartUp.from_dict(workerinput[START_UP])
-    box = _open_black_box(Path(start_up.folder))
-    _leave_the_group()
-    _die_with(start_up.parent)
+    box = open_black_box(Path(start_up.folder))
+    leave_the_group()
+    die_with(start_up.parent)
     channel.send(Started(os.getpid()).to_event())
-    os.environ["PYTEST_XDIST_TESTRUNUID"] = workerinput["testrunuid"]
-    os.environ["PYTEST_XDIST_WORKER"] = workerinput["workerid"]
-    os.environ["PYTEST_XDIST_WORKER_COUNT"] = str(workerinput["workercount"])
+    name_worker(workerinput)
     try:
-        config = _prepareconfig([*arguments, *_PYTEST_OPTIONS], None)
-        # The options of the terminal's plug-in are needed, its output is not.
-        config.pluginmanager.unregister(name="terminal")
-        setup_config(config, options.get("basetemp"))
-        config.option.tx = []
-        vars(config)["workerinput"] = workerinput
-        vars(config)["workeroutput"] = {}
-        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, trial=start_up.trial)
+        config = configured(arguments, options.get("basetemp"), workerinput)
+        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, trial=start_up.trial, spare=start_up.spare)
         config.hook.pytest_cmdline_main(config=config)
     except pytest.UsageError as error:
         channel.send(sendable(Refused(str(error), int(ExitStatus.USAGE)).to_event()))
 
 
-def _open_black_box(folder: Path) -> _BlackBox:
+def configured(arguments: Sequence[str], basetemp: str | None, workerinput: dict[str, Any]) -> pytest.Config:
+    """The configuration of a session that runs in a worker.
+
+    Args:
+        arguments: of the controller's session.
+        basetemp: the folder for the tests' temporary ones.
+        workerinput: what pytest-xdist gives a worker.
+    """
+    config = _prepareconfig([*arguments, *_PYTEST_OPTIONS], None)
+    # The options of the terminal's plug-in are needed, its output is not.
+    config.pluginmanager.unregister(name="terminal")
+    setup_config(config, basetemp)
+    config.option.tx = []
+    vars(config)["workerinput"] = workerinput
+    vars(config)["workeroutput"] = {}
+    return config
+
+
+def name_worker(workerinput: dict[str, Any]) -> None:
+    """Say in the environment which worker this is, as pytest-xdist does."""
+    os.environ["PYTEST_XDIST_TESTRUNUID"] = workerinput["testrunuid"]
+    os.environ["PYTEST_XDIST_WORKER"] = workerinput["workerid"]
+    os.environ["PYTEST_XDIST_WORKER_COUNT"] = str(workerinput["workercount"])
+
+
+def open_black_box(folder: Path) -> BlackBox:
+    """Write to files in `folder` what this process prints, and what its threads do when it must end."""
     stacks = (folder / STACKS).open("ab", buffering=0)
     faulthandler.enable(stacks)
     faulthandler.register(signal.SIGUSR1, stacks, all_threads=True)
-    output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     # The gateway talks over copies of the first two, so that nothing that is printed can disturb it.
+    write_to(folder / OUTPUT)
+    return BlackBox(folder, stacks)
+
+
+def write_to(file: Path) -> None:
+    """Write what this process prints to `file`."""
+    output = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for standard in (1, 2):
         os.dup2(output, standard)
     os.close(output)
-    return _BlackBox(folder, stacks)
 
 
-def _leave_the_group() -> None:
+def leave_the_group() -> None:
     """Leave the terminal's group: Ctrl-C is for the controller, and one signal reaches all that a test starts."""
     os.setpgid(0, 0)
 
 
-def _die_with(parent: int | None) -> None:
+def die_with(parent: int | None) -> None:
     """Ask the kernel to end this process, even one that is blocked, when its parent dies."""
     if parent is None or not sys.platform.startswith("linux"):
         return
@@ -117,7 +141,7 @@ def _die_with(parent: int | None) -> None:
 class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
     """The worker's end of the connection, with one test at a time."""
 
-    def __init__(self, config: pytest.Config, channel: Any, box: _BlackBox, *, trial: bool) -> None:
+    def __init__(self, config: pytest.Config, channel: Any, box: BlackBox, *, trial: bool, spare: bool = False) -> None:
         super().__init__(config, channel)
         self._box = box
         self._output = box.folder / OUTPUT
@@ -126,6 +150,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self._ring = CallRing(box.folder / CALLS)
         self._modules = 0
         self._trial = trial
+        self._spare = spare
 
     @property
     def _executor(self) -> Executor:
@@ -137,9 +162,13 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Say what there is to run, once this process is as it will be before each test."""
+        # Where it is not settled, why not is on its way.
+        if self._executor.selection.settled and not self._spare:
+            self.announce(session)
+
+    def announce(self, session: pytest.Session) -> None:
+        """Try the device, and say what there is to run."""
         executor = self._executor
-        if not executor.selection.settled:
-            return  # why not is on its way
         for adapter in executor.adapters.values():
             trace(adapter, self._ring)
         executor.try_captures(allowed=self._trial)
@@ -161,6 +190,8 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
                 self._run(session, request)
             elif isinstance(request, WriteScript):
                 self._write_script(session, request)
+            elif isinstance(request, Begin):
+                self.announce(session)
             else:
                 return True
 

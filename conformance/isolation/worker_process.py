@@ -11,6 +11,7 @@ from xdist.workermanage import Marker, NodeManager, WorkerController
 
 from conformance.isolation import messages
 from conformance.isolation.messages import Message, StartUp
+from conformance.isolation.zygote import ForkGateway
 
 if TYPE_CHECKING:
     from conformance.isolation.host import Host
@@ -26,6 +27,9 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         putevent: takes each event in, as its name and its values.
         host: the machine that it runs on.
         start_up: what it starts with.
+
+    Attributes:
+        forked: whether it is a fork, and no fresh interpreter.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         start_up: StartUp,
     ) -> None:
         super().__init__(launcher, gateway, config, putevent)
+        self.forked = isinstance(gateway, ForkGateway)
         self._host = host
         self._folder = start_up.folder
         popen = self._popen

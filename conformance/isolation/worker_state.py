@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,18 @@ class RunningTest:
         nodeid: of the test.
         reports: that came of it; they are held back until it is known what became of the worker.
         done: whether it has ended and the worker said that it is well.
+        start: when it was given to the worker, by the controller's clock.
     """
 
     nodeid: str
     reports: list[pytest.TestReport] = field(default_factory=list)
     done: bool = False
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was given to the worker."""
+        return time.monotonic() - self.start
 
     @property
     def outcome(self) -> Outcome | None:
@@ -82,6 +90,7 @@ class WorkerState:
         hang_up: of its process.
         ran: how many tests it has run.
         unharmed: whether all of them were destructive ones that destroyed nothing.
+        spare: whether it waits to take the place of another one.
     """
 
     slot: int
@@ -94,11 +103,17 @@ class WorkerState:
     hang_up: HangUp | None = None
     ran: int = 0
     unharmed: bool = True
+    spare: bool = False
 
     @property
     def waits(self) -> bool:
         """Whether it is fresh and waits for its first test."""
         return self.ran == 0 and self.ready and self.shutdown is None and self.script is None
+
+    @property
+    def ended_in_order(self) -> bool:
+        """Whether it has ended because it was asked to, and no sooner."""
+        return self.shutdown is not None and self.shutdown.finished
 
     @property
     def failed_to_start(self) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from conformance.records.assessment import Assessment, Target, assess
+from conformance.records.causes import Causes
 from conformance.records.chain import Chain
 from conformance.records.claim import Claim, claim
 from conformance.records.defects import Contradictions, defects_of, why_not_compared
@@ -40,6 +41,7 @@ class Record:
         plan: the tests that it names.
         outcomes: what they came to.
         notes: what people read of their results.
+        causes: why they went wrong.
         contradictions: what in them cannot be true.
         died_in: the test that began and never ended, when the run was cut short.
         last_started: the last test that began, or ``None``.
@@ -54,6 +56,7 @@ class Record:
     plan: Plan
     outcomes: Outcomes
     notes: Notes
+    causes: Causes
     contradictions: Contradictions
     died_in: str | None = None
     last_started: str | None = None
@@ -221,6 +224,7 @@ class _Summing:
         self._watcher = watcher
         self._outcomes = Outcomes()
         self._notes = Notes(header)
+        self._causes = Causes(entry.seen_by(header.dialect) for entry in header.requirements)
         self._contradictions = Contradictions(header)
         self._in_flight: dict[str, None] = {}
         self._last_started: str | None = None
@@ -251,6 +255,7 @@ class _Summing:
         self._in_flight.pop(result.test, None)
         self._outcomes.add(result.requirements, result.verdict)
         self._notes.add(result, size)
+        self._causes.add(result)
         self._contradictions.result(result, self._stream.plan.decided_by(result.test))
         self._duration_s += result.duration_s
         if self._watcher is not None:
@@ -271,6 +276,7 @@ class _Summing:
             stream.plan,
             self._outcomes,
             self._notes,
+            self._causes,
             self._contradictions,
             died_in=last if stream.footer is None else None,
             last_started=self._last_started,

@@ -33,6 +33,8 @@ class TestResult:
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
+        cause: of what failed for want of something, when that is known: ``kind``, which is ``missing`` (from the class
+            or its module) or ``adapter``, the ``name`` of it, and the capability to ``declare`` absent, or ``None``.
     """
 
     __test__ = False  # pytest would otherwise take the name for a test class
@@ -54,6 +56,7 @@ class TestResult:
     reproducer: str | None = None
     reproduction: Mapping[str, str] | None = None
     waiver: Mapping[str, str] | None = None
+    cause: Mapping[str, str | None] | None = None
 
     def tried(self, reproduction: Mapping[str, str]) -> TestResult:
         """The result with what running its script alone came to; one that shows another failure is none of it."""

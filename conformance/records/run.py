@@ -16,6 +16,7 @@ from conformance import __version__
 from conformance.errors import RecordError, one_line
 from conformance.paths import suite_digest
 from conformance.records.assessment import Assessment, Target, as_json, assess
+from conformance.records.causes import Causes
 from conformance.records.claim import claim
 from conformance.records.footer import Footer
 from conformance.records.header import Header
@@ -70,6 +71,7 @@ class Run:
         self.planned: Mapping[str, tuple[str, ...]] = {}
         self.results: dict[str, BriefResult] = {}
         self._failures: dict[str, TestResult] = {}
+        self._causes = Causes(self.registry.requirements.values())
         self._target = Target()
         self._start = time.monotonic()
         self._earlier_s = 0.0
@@ -189,6 +191,7 @@ class Run:
         test = sys.intern(result.test)
         ids = self.planned.get(test, result.requirements)
         self.results[test] = BriefResult(test, ids, result.verdict)
+        self._causes.add(result)
         if result.verdict.is_trouble:
             self._failures[result.test] = replace(
                 result,
@@ -249,6 +252,8 @@ class Run:
             assessment=assessment,
             results=tuple(self._failures.values()),
             requirements=self.registry.requirements,
+            causes=self._causes.ranked(),
+            noted=self._causes.noted,
             left_out=f"{not_applicable} tests do not apply to the dialect {subject.dialect} and the revision "
             f"{subject.revision}"
             if not_applicable

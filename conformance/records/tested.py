@@ -19,7 +19,7 @@ from conformance.errors import one_line
 from conformance.paths import HOME, KIT
 
 #: The keys whose values are remarks to readers, who would otherwise take a record for more than it is.
-REMARKS = ("runs_on", "reference", "shared_device")
+REMARKS = ("runs_on", "reference", "derived", "shared_device")
 #: Those of them that say something of one part of a run, which its other parts need not share.
 PASSING = frozenset({"shared_device"})
 
@@ -55,6 +55,9 @@ def identity(adapter: Tested, spec: str) -> dict[str, str]:
     for name, file in (("graph_class_file", class_file), ("adapter_file", adapter_file)):
         if file is not None:
             values[name] = _fingerprint(file)
+    derivation = getattr(adapter, "derivation", ())
+    if derivation:
+        values["derived"] = "; ".join(derivation)
     return values | _remarks(adapter, cls, class_file)
 
 

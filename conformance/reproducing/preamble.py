@@ -30,13 +30,11 @@ class Beginning:
     setup: tuple[str, ...] = ()
 
 
-def beginning(adapter: Adapter, spec: str) -> Beginning | None:
-    """How a script reaches the implementation, or ``None`` when only its adapter knows."""
+def beginning(adapter: Adapter, spec: str) -> Beginning:
+    """How a script reaches the implementation."""
     module = getattr(adapter, "module", None)
-    if module is None:
-        return Beginning(None, ("import torch",), (_elsewhere(adapter.graph_class, spec),))
     if not isinstance(module, ModuleType):
-        return None
+        return Beginning(None, ("import torch",), (_elsewhere(adapter.graph_class, spec),))
     words = adapter.script_words
     lines = [words["use"]] if "use" in words else []
     setup = (re.sub(r"\bbackend\b", module.__name__, words["setup"]),) if "setup" in words else ()

@@ -88,7 +88,7 @@ def write(
     """
     start = beginning(adapter, spec)
     steps = None if error is None else steps_of(error)
-    if start is None or (draws and steps is None) or any(entry.probes for entry in requirements):
+    if (draws and steps is None) or any(entry.probes for entry in requirements):
         return None  # what looks into a declaration says something of the adapter, which a script does without
     try:
         with copying(adapter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from conformance.errors import one_line
 from conformance.records.result import TestResult
@@ -109,6 +109,16 @@ class Row:
         return cls(**arguments)
 
 
+class Described(Protocol):
+    """Whatever has a name and a description."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Observed:
     """What running the tests gave.
@@ -120,6 +130,47 @@ class Observed:
 
     results: Sequence[TestResult]
     trouble: str | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a run says of a change.
+
+    Attributes:
+        outcome, message, tests, level: as in `Row`.
+        ids: of the scored requirements that rejected the change.
+    """
+
+    outcome: Outcome
+    message: str
+    ids: Collection[str]
+    tests: int
+    level: Level | None = None
+
+    def row(
+        self,
+        kind: str,
+        change: Described,
+        implementation: str,
+        observed: Observed,
+        explore: int | None = None,
+        layer: str = "",
+    ) -> Row:
+        """The line of the table about `change`."""
+        return Row(
+            change.name,
+            kind,
+            layer,
+            implementation,
+            change.about,
+            self.outcome,
+            tuple(sorted(self.ids)),
+            self.tests,
+            len(observed.results),
+            self.message,
+            explore,
+            self.level,
+        )
 
 
 def judge_fault(
@@ -143,23 +194,14 @@ def judge_fault(
     else:
         outcome, message = Outcome.SURVIVED, "no scored requirement rejects it"
     ids = set().union(*(right.values() if right else (each for _, each in rejecting)))
-    return Row(
-        fault.name,
-        "fault",
-        fault.layer,
-        fault.implementation,
-        fault.about,
-        outcome,
-        tuple(sorted(ids)),
-        len(rejecting),
-        len(observed.results),
-        message,
-        level=strongest(ids, dialect, registry) if outcome is Outcome.KILLED else None,
-    )
+    judgement = Judgement(outcome, message, ids, len(rejecting), strongest(outcome, ids, dialect, registry))
+    return judgement.row("fault", fault, fault.implementation, observed, layer=fault.layer)
 
 
-def strongest(ids: Collection[str], dialect: Dialect, registry: Registry) -> Level:
-    """The level of the strongest of these requirements."""
+def strongest(outcome: Outcome, ids: Collection[str], dialect: Dialect, registry: Registry) -> Level | None:
+    """The level of the strongest of the requirements that killed, if any did."""
+    if outcome is not Outcome.KILLED:
+        return None
     levels = {registry.requirements[identity].level_for(dialect) for identity in ids}
     return "must" if "must" in levels else "should"
 
@@ -188,19 +230,7 @@ def judge_variant(
         outcome = Outcome.ACCEPTED
         message = f"declines the advice {', '.join(sorted(declined))}" if declined else ""
     ids = set().union(*(each for _, each in rejecting))
-    return Row(
-        variant.name,
-        "variant",
-        "",
-        implementation,
-        variant.about,
-        outcome,
-        tuple(sorted(ids)),
-        len(rejecting),
-        len(observed.results),
-        message,
-        explore,
-    )
+    return Judgement(outcome, message, ids, len(rejecting)).row("variant", variant, implementation, observed, explore)
 
 
 def kills(may_kill: Collection[str], result: TestResult) -> bool:

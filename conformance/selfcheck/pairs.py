@@ -14,7 +14,7 @@ from conformance.adapters.implementations import resolve
 from conformance.records.result import TestResult
 from conformance.requirements.registry import Registry
 from conformance.selfcheck.catalogue import Change, Fault
-from conformance.selfcheck.outcomes import BOTH, Observed, Outcome, Row, kills, strongest
+from conformance.selfcheck.outcomes import BOTH, Judgement, Observed, Outcome, Row, kills, strongest
 from conformance.selfcheck.running import Job
 from conformance.session.cases import Case
 
@@ -99,19 +99,8 @@ def judge_pair(pair: Pair, observed: Observed, registry: Registry) -> Row:
         outcome = Outcome.KILLED
         message = BOTH if len(held) == 2 else f"only {held[0]} is rejected"
     dialect = resolve(pair.one.implementation).dialect
-    return Row(
-        pair.name,
-        "pair",
-        "",
-        pair.one.implementation,
-        pair.about,
-        outcome,
-        tuple(sorted(ids)),
-        len(killing),
-        len(observed.results),
-        message,
-        level=strongest(ids, dialect, registry) if outcome is Outcome.KILLED else None,
-    )
+    judgement = Judgement(outcome, message, ids, len(killing), strongest(outcome, ids, dialect, registry))
+    return judgement.row("pair", pair, pair.one.implementation, observed)
 
 
 def _area(fault: Fault) -> str:

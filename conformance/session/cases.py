@@ -148,6 +148,13 @@ def is_narrowed(config: pytest.Config) -> bool:
     return len(files) < len(config.args) or any(file.is_relative_to(SUITES) for file in files)
 
 
+def names_suites(config: pytest.Config) -> bool:
+    """Whether the command line's paths name the suites, or a part of them."""
+    here = config.invocation_params.dir
+    paths = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
+    return any(path.is_relative_to(SUITES) or SUITES.is_relative_to(path) for path in paths)
+
+
 def is_part(items: Iterable[pytest.Item]) -> bool:
     """Whether tests of the suites are among `items`, and others of the suites are not.
 

@@ -35,6 +35,8 @@ class Conclusion:
         self._assessments: dict[str, Assessment] = {}
         #: What is wrong with waivers, likewise.
         self._waiver_problems: list[str] = []
+        #: The last line of each run.
+        self._last_lines: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -110,10 +112,20 @@ class Conclusion:
             for remark in remarks(run.subject.environment):
                 terminalreporter.write_line(f"note: {remark}")
             not_applicable = len(self._recorder.selection.not_applicable.get(name, ()))
-            terminalreporter.write_line(render(run.summary(self._assessments[name], not_applicable)))
+            summary = run.summary(self._assessments[name], not_applicable)
+            terminalreporter.write_line(render(summary))
+            self._last_lines.append(summary.claim.line)
         self._write_section(terminalreporter, "waivers to change", self._waiver_problems)
         if self._recorder.stopped is not None:
             terminalreporter.write_line(f"\nSTOPPED: {visible(self._recorder.stopped)}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Write what may be claimed, below all that pytest has to say, be it that the session was interrupted."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and self._last_lines:
+            reporter.write_line("\n" + "\n".join(self._last_lines))
+        self._last_lines.clear()
 
     @staticmethod
     def _write_section(terminalreporter: pytest.TerminalReporter, title: str, lines: Iterable[str]) -> None:

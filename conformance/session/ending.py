@@ -8,7 +8,7 @@ import pytest
 from _pytest import outcomes
 
 from conformance.errors import ConformanceError, UsageError
-from conformance.text import visible_line
+from conformance.text import visible_lines
 
 
 class Exit(outcomes.Exit):
@@ -24,7 +24,7 @@ def end_session(message: str, exit_status: int) -> NoReturn:
 
 def refuse(error: ConformanceError) -> NoReturn:
     """End the session with what `error` says, and its exit status."""
-    line = f"conformance: {visible_line(error)}"
+    line = f"conformance: {visible_lines(error)}"
     if isinstance(error, UsageError):
         raise pytest.UsageError(line) from None
     end_session(line, error.exit_status)

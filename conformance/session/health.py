@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.adapters import trial
-from conformance.errors import Unsupported, is_out_of_memory, one_line
+from conformance.errors import HarnessError, Unsupported, is_out_of_memory, one_line
 from conformance.session.device_memory import DeviceMemory
 from conformance.session.judging import recover
 from conformance.session.process_state import ProcessState
@@ -81,7 +81,10 @@ class Health:
         """Find out whether this class can capture and replay a small graph here."""
         try:
             self.captures = self._wrong_replay() is None
-        except NotImplementedError:  # an adapter without streams or tensors
+        except (
+            NotImplementedError,
+            HarnessError,
+        ):  # an adapter without streams or tensors, or without the means to end
             self.captures = False
         except Exception as error:  # for want of memory nobody knows, and the next test asks again
             if not is_out_of_memory(error):
@@ -99,6 +102,8 @@ class Health:
                 leak = None if unusable else self._leak(baseline)
                 changes += [*found, *([] if leak is None else [leak])]
                 return Residue(tuple(changes), unfit or unusable or leak, unusable) if changes else None
+            except HarnessError:  # a method that the adapter lacks says nothing of the class, and the test has said so
+                return None
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise

@@ -13,7 +13,7 @@ from conformance.paths import KIT, SUITES
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.text import published, said
-from conformance.tracebacks import implementation_frames, missing_method
+from conformance.tracebacks import implementation_frames, missing_method, missing_name
 
 if TYPE_CHECKING:
     from conformance.adapter import Adapter
@@ -68,8 +68,8 @@ def lacking(error: BaseException, adapter: Adapter) -> str | None:
         return published(said(causes[place]))
     first = causes[-1]
     if isinstance(first, AttributeError) and first.name == "reset" and not adapter.has_reset:
-        # An adapter for a class whose page lists reset() is refused without it.
-        return f"{adapter.graph_class.__qualname__} has no reset(), and its page lists none"
+        # Where the page lists it, a test of its own asks for it.
+        return f"{adapter.graph_class.__qualname__} has no reset()"
     return None
 
 
@@ -126,6 +126,9 @@ def recover(adapter: Adapter) -> str | None:
     """Make the implementation ready for the next test; in words, what could not be put right.
 
     A want of memory is passed on: nobody knows what it would have said otherwise.
+
+    Raises:
+        HarnessError: a method is missing that this takes, which says nothing of the class.
     """
     try:
         trouble = adapter.recover()
@@ -133,6 +136,11 @@ def recover(adapter: Adapter) -> str | None:
     except Exception as error:  # the next test must start all the same, and this one reports it
         if is_out_of_memory(error):
             raise
+        missing = missing_method(error) or missing_name(error, adapter)
+        if missing is not None:
+            raise HarnessError(
+                f"the adapter {adapter.name!r} has no {missing}(), which is called after each test: write it"
+            ) from error
         return f"recovering raised {one_line(error)}"
 
 

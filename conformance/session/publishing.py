@@ -32,6 +32,7 @@ def publishable(result: TestResult) -> TestResult:
         command=published(result.command),
         ending=None if result.ending is None else each_text(result.ending, published),
         reproducer=None if result.reproducer is None else script(result.reproducer),
+        cause=None if result.cause is None else each_text(result.cause, published),
     )
 
 

@@ -24,6 +24,7 @@ from conformance.session.interrupts import interrupts_held_back
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
 from conformance.session.record_paths import record_paths
+from conformance.session.repetition import Repetitions
 
 if TYPE_CHECKING:
     from conformance.records.result import TestResult
@@ -81,6 +82,7 @@ class Recorder:
         self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._shares_device = False
         self._has_told = False
+        self._repetitions = Repetitions()
         # Sessions that are refused after this have no end of their own.
         config.add_cleanup(self._close)
 
@@ -182,6 +184,11 @@ class Recorder:
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self) -> bool | None:
+        """Begin no test when the kit cannot go on; where tests run in workers, they get none."""
+        return None if self.stopped is None else True
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Notice test files that cannot be read."""
         self.files_failed |= report.failed
@@ -240,6 +247,7 @@ class Recorder:
         elif outcome is not None:
             outcome = replace(outcome, result=publishable(outcome.result))
             self.runs[outcome.implementation].ended(outcome.result)
+            self.stopped = self.stopped or self._repetitions.note(outcome)
         elif report.failed and report.nodeid not in self.cases:
             self.others_failed = True
 

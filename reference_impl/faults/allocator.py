@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -61,7 +63,7 @@ def _one_pool(pool: Any) -> Any:
     return _shared[0] if pool is None else pool
 
 
-@FAULTS.patch("pools.none-is-private", "pools.private-outputs", "pools.private-intermediates")
+@FAULTS.patch("pools.none-is-private", "pools.private-intermediates")
 def pool_shared_unasked() -> AbstractContextManager[Any]:
     """Graphs that are given no pool share one, so that each replay destroys the others' intermediate values."""
     return _begun(_one_pool)
@@ -88,6 +90,21 @@ def handles_repeat() -> AbstractContextManager[Any]:
                 return last.pop()
             last.append(original(self))
             return last[0]
+
+        return handle
+
+    return replaced(SoftwareDevice, "graph_pool_handle", wrap)
+
+
+@FAULTS.patch("pools.handle-unique")
+def handles_of_each_thread_alike() -> AbstractContextManager[Any]:
+    """graph_pool_handle() counts for each thread by itself, so that two threads get equal tokens."""
+    of_thread = threading.local()
+
+    def wrap(_original: Any) -> Any:
+        def handle(self: SoftwareDevice) -> Any:
+            of_thread.last = vars(of_thread).get("last", 1 << 20) + 1
+            return (0, of_thread.last)
 
         return handle
 
@@ -181,6 +198,23 @@ class SharesInNameOnly(CUDAGraph):
         return own if self._named is None else [self._named]
 
 
+@FAULTS.graph_class("pools.token-names-memory")
+class ThirdSharerIsLeftOut(SharesInNameOnly):
+    """Two captures share a pool by its token; those that come later repeat the token and have pools of their own."""
+
+    _sharers: ClassVar[Counter[PoolId]] = Counter()
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        token = None if pool is None else as_pool_id(call, pool)
+        if token is not None and self._sharers[token] >= 2:
+            super()._begin(call, token, mode, check_input_liveness)
+            return
+        self._named = None
+        CUDAGraph._begin(self, call, token, mode, check_input_liveness)
+        if token is not None:
+            self._sharers[token] += 1
+
+
 @FAULTS.graph_class("pools.mempool-names-pool")
 class PoolObjectsForgotten(CUDAGraph):
     """A MemPool is taken and forgotten: each graph has a pool of its own."""
@@ -251,7 +285,7 @@ def memory_never_reused() -> AbstractContextManager[Any]:
     return replaced(CachingAllocator, "reclaim", wrap)
 
 
-@FAULTS.patch("pools.live-outputs-kept", "reset.outputs-stay-theirs", "pools.tensors-outlive-graph")
+@FAULTS.patch("pools.tensors-outlive-graph", "reset.outputs-stay-theirs")
 def release_frees_live_tensors() -> AbstractContextManager[Any]:
     """When the last graph of a pool goes, its memory is handed out again although tensors in it are alive."""
 

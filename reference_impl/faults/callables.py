@@ -312,6 +312,63 @@ def callables_ignore_their_mode() -> AbstractContextManager[Any]:
     return _make(wrap)
 
 
+@FAULTS.patch("graphed-callables.mode-of-other-threads")
+def callables_captured_in_global_for_thread_local() -> AbstractContextManager[Any]:
+    """make_graphed_callables captures in the mode global where thread_local is asked for."""
+
+    def wrap(original: Any) -> Any:
+        def make(*arguments: Any, capture_error_mode: str = "global", **settings: Any) -> Any:
+            mode = "global" if capture_error_mode == "thread_local" else capture_error_mode
+            return original(*arguments, capture_error_mode=mode, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.pool-argument-used")
+def callables_ignore_their_pool() -> AbstractContextManager[Any]:
+    """make_graphed_callables takes a pool, and captures into one of its own."""
+
+    def wrap(original: Any) -> Any:
+        def make(*arguments: Any, pool: Any = None, **settings: Any) -> Any:
+            del pool
+            return original(*arguments, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("signatures.options-by-position")
+def options_by_name_only() -> AbstractContextManager[Any]:
+    """make_graphed_callables takes what comes after the samples by name only."""
+
+    def wrap(original: Any) -> Any:
+        def make(callables: Any, sample_args: Any, **settings: Any) -> Any:
+            return original(callables, sample_args, **settings)
+
+        return make
+
+    return _make(wrap)
+
+
+@FAULTS.patch("graphed-callables.refusals-say-why")
+def callables_refused_without_a_word() -> AbstractContextManager[Any]:
+    """make_graphed_callables refuses with exceptions that say nothing."""
+
+    def wrap(original: Any) -> Any:
+        def make(*arguments: Any, **settings: Any) -> Any:
+            try:
+                return original(*arguments, **settings)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise type(error)("") from None
+
+        return make
+
+    return _make(wrap)
+
+
 @FAULTS.patch("graphed-callables.autocast-cache-refused")
 def autocast_cache_accepted() -> AbstractContextManager[Any]:
     """A cast that autocast cached before the capture is missing from the graph, and nobody is warned."""

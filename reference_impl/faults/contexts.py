@@ -151,7 +151,7 @@ def context_uses_the_current_stream() -> AbstractContextManager[Any]:
     return _with_argument(lambda stream, settings: (stream or reference_impl.current_stream(), settings))
 
 
-@FAULTS.patch("context-manager.mode-argument", "error-modes.context-passes-mode")
+@FAULTS.patch("error-modes.context-passes-mode")
 def context_ignores_its_mode() -> AbstractContextManager[Any]:
     """The error mode is taken and forgotten."""
     return _with_argument(lambda stream, settings: (stream, {**settings, "capture_error_mode": "global"}))

@@ -438,7 +438,7 @@ class DataWithForeignGraphIds(_Rewrites):
             node["graph_id"] += 1
 
 
-@FAULTS.graph_class("graph-data.refused-otherwise", "misuse.graph-data-needs-executable")
+@FAULTS.graph_class("graph-data.refusal-harmless", "misuse.graph-data-needs-executable")
 class DataWithoutAnExecutable(CUDAGraph):
     """get_graph_data() makes the executable that it needs instead of refusing."""
 
@@ -458,6 +458,17 @@ class PreInstantiates(CUDAGraph):
     def capture_end_pre(self) -> None:
         super().capture_end_pre()
         self._make_executable("capture_end_pre()")
+
+
+@FAULTS.graph_class("signatures.capture-phases-argument-refused")
+class PhasesIgnoreArguments(CUDAGraph):
+    """capture_end_pre() and capture_end_post() take whatever they are given, and ignore it."""
+
+    def capture_end_pre(self, *_: Any, **__: Any) -> None:
+        super().capture_end_pre()
+
+    def capture_end_post(self, *_: Any, **__: Any) -> None:
+        super().capture_end_post()
 
 
 @FAULTS.graph_class("capture-phases.pre-template-live")

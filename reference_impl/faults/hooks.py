@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import OrderedDict
 from contextlib import AbstractContextManager
 from typing import Any
@@ -35,6 +36,17 @@ class LosesHooksByName(CUDAGraph):
 
     def register_capture_end_hook(self, *given: Hook, hook: Hook | None = None) -> RemovableHandle:
         return super().register_capture_end_hook(given[0] if hook is None else lambda _: None)
+
+
+@FAULTS.graph_class("hooks.capture-end-once")
+class HooksWaitForTheNextCapture(CUDAGraph):
+    """A capture-end hook that is registered while a capture is underway runs from the next capture on."""
+
+    def register_capture_end_hook(self, hook: Hook) -> RemovableHandle:
+        if self._state != "capturing" or not callable(hook):
+            return super().register_capture_end_hook(hook)
+        ends = itertools.count(1)
+        return super().register_capture_end_hook(lambda graph: hook(graph) if next(ends) > 1 else None)
 
 
 @FAULTS.graph_class("hooks.capture-end-after-capture")

@@ -149,6 +149,45 @@ class CapturesOnlyOnce(CUDAGraph):
         self._used = True
 
 
+@FAULTS.graph_class("reset.recapture")
+class ReplaysTwiceAfterThreeResets(CUDAGraph):
+    """From an object's third reset() on each replay does the work twice."""
+
+    _resets = 0
+
+    def reset(self) -> None:
+        self._resets += self._state != "empty"
+        super().reset()
+
+    def replay(self) -> None:
+        super().replay()
+        if self._resets >= 3:
+            super().replay()
+
+
+@FAULTS.graph_class("pools.token-names-memory")
+class PoolOfTheFirstCapture(CUDAGraph):
+    """pool() gives the token of the object's first capture, also when it was reset and captured again."""
+
+    _token: Any = None
+
+    def pool(self) -> Any:
+        token = super().pool()
+        self._token = token if self._token is None else self._token
+        return self._token
+
+
+@FAULTS.graph_class("reset.recapture-into-given-pool")
+class StaysInItsFirstPool(CUDAGraph):
+    """A capture after reset() goes into the pool that the object's first capture was given, whatever it is given."""
+
+    _first: Any = None
+
+    def _begin(self, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+        self._first = pool if self._first is None else self._first
+        super()._begin(call, self._first, mode, check_input_liveness)
+
+
 @FAULTS.graph_class("reset.destroys-graph")
 class ResetLeaksTheExecutable(CUDAGraph):
     """reset() forgets the executable without destroying it."""
@@ -258,6 +297,19 @@ def deletion_leaks() -> AbstractContextManager[Any]:
 
 
 # -- failed and abandoned captures ------------------------------------------------------------------------------------
+
+
+@FAULTS.graph_class("reset.keeps-mode", "failed-capture.recapture")
+class FailureForgetsKeepGraph(CUDAGraph):
+    """After a capture that failed the graph is one with keep_graph=False."""
+
+    def _end(self, call: str) -> None:
+        capturing = self._state == "capturing"
+        try:
+            super()._end(call)
+        except DeviceError:
+            self._keep_graph = self._keep_graph and not capturing
+            raise
 
 
 @FAULTS.graph_class("failed-capture.quiet-end-is-replayable", "error-modes.refusal-spoils-capture")

@@ -7,10 +7,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from reference_impl import CUDAGraph
 from reference_impl.devices import operators
-from reference_impl.faults.fault import Faults, replaced
+from reference_impl.faults.fault import Faults, replaced, together
 from reference_impl.graphs.liveness import LivenessTracker, _Input
 
 FAULTS = Faults("class")
@@ -52,6 +53,31 @@ class ChecksLivenessTooLate(CUDAGraph):
             tracker.check(self._holds.pools)
 
 
+@FAULTS.graph_class("liveness.dead-input")
+class LivenessEndsAfterTwentyReplays(CUDAGraph):
+    """Inputs that were alive at twenty replays are not looked at again."""
+
+    _good = 0
+
+    def replay(self) -> None:
+        super().replay()
+        self._good += 1
+        if self._good >= 20:
+            self._holds.tracker = None
+
+
+@FAULTS.graph_class("liveness.one-of-several")
+class LivenessOfSixteenInputs(CUDAGraph):
+    """The first sixteen inputs of a capture are watched, and no others."""
+
+    def _end(self, call: str) -> None:
+        tracker = self._holds.tracker
+        super()._end(call)
+        if tracker is not None:
+            for address in list(tracker._inputs)[16:]:
+                del tracker._inputs[address]
+
+
 @FAULTS.graph_class("liveness.every-replay")
 class ChecksLivenessOnce(CUDAGraph):
     """After one error the dead input is forgotten."""
@@ -86,8 +112,46 @@ def tracker_overlooks_lists() -> AbstractContextManager[Any]:
 
 @FAULTS.patch("liveness.tracks-keywords", "liveness.tracks-destinations")
 def tracker_overlooks_keywords() -> AbstractContextManager[Any]:
-    """Tensors that are given by keyword, out= among them, are not tracked."""
-    return _tensors_of(lambda args, _: operators.tensors_in(args))
+    """Tensors that the program gives by keyword, out= among them, are not tracked."""
+    hidden: set[int] = set()
+
+    class Keywords(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            hidden.update(id(tensor) for tensor in operators.tensors_in((kwargs or {}).values()))
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                hidden.clear()
+
+    def watched(original: Any) -> Any:
+        def begin(self: CUDAGraph, call: str, pool: Any, mode: str, check_input_liveness: bool) -> None:
+            original(self, call, pool, mode, check_input_liveness)
+            if check_input_liveness:
+                vars(self)["_keywords"] = Keywords().__enter__()  # type: ignore[no-untyped-call]
+
+        return begin
+
+    def over(original: Any) -> Any:
+        def end(self: CUDAGraph, call: str) -> None:
+            keywords = vars(self).pop("_keywords", None)
+            if keywords is not None:
+                keywords.__exit__(None, None, None)
+            original(self, call)
+
+        return end
+
+    def noting(original: Any) -> Any:
+        def note(self: LivenessTracker, tensor: torch.Tensor, operator: str) -> None:
+            if id(tensor) not in hidden:
+                original(self, tensor, operator)
+
+        return note
+
+    return together(
+        replaced(CUDAGraph, "_begin", watched),
+        replaced(CUDAGraph, "_end", over),
+        replaced(LivenessTracker, "_note_input", noting),
+    )
 
 
 def _tensors_of(visible: Any) -> AbstractContextManager[Any]:
@@ -150,7 +214,7 @@ def tracker_takes_own_tensors_for_inputs() -> AbstractContextManager[Any]:
     return together(replaced(LivenessTracker, "_note_made_inside", nothing), replaced(liveness, "_within", everywhere))
 
 
-@FAULTS.patch("liveness.pinned-inputs", "liveness.not-revived", "liveness.dead-input")
+@FAULTS.patch("liveness.not-revived")
 def tracker_accepts_reused_memory() -> AbstractContextManager[Any]:
     """A dead input counts as alive once anything lies at its address again: addresses are compared, not storages."""
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import reference_impl.xpu
 from reference_impl.accelerator import Graph
+from reference_impl.devices.protocol import current_stream_capturing
+from reference_impl.devices.software.device import SoftwareDevice
 from reference_impl.errors import DeviceError
 from reference_impl.faults.fault import Faults, replaced
 from reference_impl.graphs.core import MODES, GraphCore
@@ -210,6 +212,20 @@ class AcceleratorReplaysNothingAfterARefusal(Graph):
     def replay(self) -> None:
         if not self._spoiled:
             super().replay()
+
+
+@FAULTS.patch("error-modes.accelerator-conflicts-reported", implementation="reference.accelerator")
+def accelerator_waits_for_nothing_in_a_capture() -> AbstractContextManager[Any]:
+    """A synchronisation inside a capture returns at once: there is nothing to wait for, and nothing is said."""
+
+    def wrap(original: Any) -> Any:
+        def synchronize(self: SoftwareDevice) -> None:
+            if not current_stream_capturing(self):
+                original(self)
+
+        return synchronize
+
+    return replaced(SoftwareDevice, "synchronize", wrap)
 
 
 @FAULTS.graph_class("accelerator.constructor-begins-nothing", implementation="reference.accelerator")

@@ -121,6 +121,26 @@ def random_state_frozen() -> AbstractContextManager[Any]:
 
 
 @FAULTS.patch("replay.random-as-eager")
+def tenth_draw_is_repeated() -> AbstractContextManager[Any]:
+    """From its tenth replay on a graph draws what it drew then: offsets were reserved for so many."""
+
+    def changed(run: Run, turns: list[int]) -> Run:
+        tenth: list[torch.Tensor] = []
+
+        def draw() -> None:
+            turns.append(1)
+            if len(turns) == 10:
+                tenth.append(torch.get_rng_state())
+            for state in tenth:
+                torch.set_rng_state(state)
+            run()
+
+        return draw
+
+    return _random(changed)
+
+
+@FAULTS.patch("replay.random-as-eager")
 def random_state_advanced_twice() -> AbstractContextManager[Any]:
     """A replay advances the generator by twice what it used, so that no replay draws what eager work would."""
 

@@ -105,6 +105,12 @@ def _frozen(changed: Callable[[tuple[FrozenNode, ...]], tuple[FrozenNode, ...]])
 
 
 @FAULTS.patch("capture.fork-join-order", implementation=_ASYNC)
+def executable_keeps_four_edges_a_node() -> AbstractContextManager[Any]:
+    """Instantiation has room for four dependencies of a node and loses the others."""
+    return _frozen(lambda nodes: tuple(dataclasses.replace(node, waits=node.waits[:4]) for node in nodes))
+
+
+@FAULTS.patch("capture.fork-join-order", implementation=_ASYNC)
 def executable_keeps_one_edge_a_node() -> AbstractContextManager[Any]:
     """Instantiation keeps the first dependency of each node and loses the others."""
     return _frozen(lambda nodes: tuple(dataclasses.replace(node, waits=node.waits[:1]) for node in nodes))

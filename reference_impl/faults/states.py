@@ -6,6 +6,7 @@ import contextlib
 import random
 import threading
 import time
+import weakref
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
@@ -40,6 +41,18 @@ class ForgetsTheLastNode(CUDAGraph):
         self._end("capture_end()")
         for node in nodes_of(self._device.runtime, self._raw_template("capture_end()"))[-1:]:
             self._device.runtime.cudaGraphDestroyNode(node)
+        self.capture_end_post()
+
+
+@FAULTS.graph_class("capture.many-operators")
+class HoldsFiveHundredNodes(CUDAGraph):
+    """What is captured after the 500th operator is not in the graph: a table of a fixed size."""
+
+    def capture_end(self) -> None:
+        self._end("capture_end()")
+        for node in nodes_of(self._device.runtime, self._raw_template("capture_end()"))[500:]:
+            self._device.runtime.cudaGraphDestroyNode(node)
+        self._captured()
         self.capture_end_post()
 
 
@@ -146,6 +159,13 @@ class SkipsEverySixtyFourthReplay(SkipsEveryThirdReplay):
 
 
 @FAULTS.graph_class("replay.performs-work")
+class SkipsEveryHundredthReplay(SkipsEveryThirdReplay):
+    """Ninety-nine replays work, the next does nothing: a ring that is longer still."""
+
+    slots = 100
+
+
+@FAULTS.graph_class("replay.performs-work")
 class ReplaysNothingInInferenceMode(CUDAGraph):
     """A replay inside inference mode is taken for one that nobody needs."""
 
@@ -198,6 +218,24 @@ class ReplaysTheNewestGraph(CUDAGraph):
             super()._launch(call)
         finally:
             self._holds.exec = own
+
+
+@FAULTS.graph_class("replay.interleaved-graphs")
+class OnlySixtyFourGraphsReplay(CUDAGraph):
+    """While more than 64 graphs are alive, replays of the oldest do nothing: a table of a fixed size."""
+
+    _alive: ClassVar[list[weakref.ref[OnlySixtyFourGraphsReplay]]] = []
+    _places: ClassVar[int] = 64
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__(keep_graph)
+        self._alive.append(weakref.ref(self))
+
+    def replay(self) -> None:
+        self._alive[:] = [each for each in self._alive if each() is not None]
+        first_in_table = max(0, len(self._alive) - self._places)
+        if self._state in ("empty", "capturing") or all(each() is not self for each in self._alive[:first_in_table]):
+            super().replay()
 
 
 @FAULTS.graph_class("replay.any-stream", "replay.ordered-on-stream", implementation="reference.asynchronous")
@@ -355,7 +393,7 @@ class IgnoresKeepGraph(CUDAGraph):
         super().__init__(False)
 
 
-@FAULTS.graph_class("keep-graph.false-template-destroyed", "keep-graph.false-instantiate-refused")
+@FAULTS.graph_class("keep-graph.false-template-destroyed")
 class AlwaysKeeps(CUDAGraph):
     """keep_graph=False is taken and forgotten."""
 
@@ -419,6 +457,22 @@ class InstantiateLaunches(CUDAGraph):
     def instantiate(self) -> None:
         super().instantiate()
         self._launch("instantiate()")
+
+
+@FAULTS.graph_class("keep-graph.true-only-first-replay-instantiates")
+class InstantiatesAgainInAnotherThread(CUDAGraph):
+    """A kept graph is instantiated once for each thread that replays it."""
+
+    _home: int | None = None
+
+    def _instantiated(self) -> None:
+        self._home = threading.get_ident()
+        super()._instantiated()
+
+    def replay(self) -> None:
+        if self._state == "instantiated" and self._home != threading.get_ident():
+            self.instantiate()
+        super().replay()
 
 
 @FAULTS.graph_class("reinstantiation.fresh-executable", "reinstantiation.edit-shown-after-instantiate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -208,14 +209,20 @@ def test_further_block(impl: Adapter, streams: str) -> None:
     others = [first, first] if streams == "one-stream" else [impl.new_stream(), first]
     for turn, stream in enumerate([first, *others], start=1):
         counter = Counter(impl, step=float(turn))
-        with side_stream(impl, stream), graph:
-            counter.body()
+        with side_stream(impl, stream):
+            promise = "a graph captures in a with block, and after reset() in a further one"
+            expect_no_raise(promise, partial(_in_block, graph, counter.body))
         for _ in range(3):
             graph.replay()
         counter.expect_runs(3, f"block {turn} of the graph captures its own body")
         impl.synchronize()
         expect_no_raise("a graph can be reset between two blocks", graph.reset)
         counter.expect_runs(3, "reset() runs nothing")
+
+
+def _in_block(graph: Any, body: Callable[[], None]) -> None:
+    with graph:
+        body()
 
 
 class _Entered:

@@ -110,7 +110,9 @@ def test_end_on_another_stream_is_refused(impl: Adapter, where: str) -> None:
     x = impl.full(37, 0.0)
     graph = impl.new_graph()
     other = impl.new_stream() if where == "side" else impl.default_stream()
-    with open_capture(impl, graph):
+    with open_capture(impl, graph) as stream:
+        if stream == other:
+            raise Unsupported("the device has one stream, so that none is another")
         x.add_(1.0)
         with impl.stream(other):
             expect_raises("capture_end on a stream that is not the capturing one is refused", graph.capture_end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
 
 from conformance.adapter import Adapter
@@ -124,11 +125,12 @@ def test_diamond(impl: Adapter, how: str) -> None:
 
 
 @requirement("capture.fork-join-order")
-def test_several_branches(impl: Adapter) -> None:
-    """Three branches of different lengths are all joined before their sum."""
+@pytest.mark.parametrize("count", [3, 9])
+def test_several_branches(impl: Adapter, count: int) -> None:
+    """Branches of different lengths are all joined before their sum."""
     x, y = impl.full(SHAPE, 0.0), impl.full(SHAPE, 0.0)
-    parts = [impl.full(SHAPE, 0.0) for _ in range(3)]
-    sides = [impl.new_stream() for _ in range(3)]
+    parts = [impl.full(SHAPE, 0.0) for _ in range(count)]
+    sides = [impl.new_stream() for _ in range(count)]
 
     def body() -> None:
         main = impl.current_stream()
@@ -141,7 +143,8 @@ def test_several_branches(impl: Adapter) -> None:
         for side in sides:
             main.wait_stream(side)
         torch.add(parts[0], parts[1], out=y)
-        y.add_(parts[2])
+        for part in parts[2:]:
+            y.add_(part)
 
     graph, _ = captured(impl, body)
     for start in (2, 31, -8):
@@ -150,7 +153,9 @@ def test_several_branches(impl: Adapter) -> None:
         for tensor in (*parts, y):
             tensor.fill_(-1.0)
         replay(impl, graph)
-        expect_equal(impl, y, now * 3.0 + 6.0, "work after the joins sees the work of every branch")
+        expect_equal(
+            impl, y, now * count + count * (count + 1) / 2, "work after the joins sees the work of every branch"
+        )
 
 
 @requirement("capture.fork-join-order")

@@ -154,10 +154,11 @@ def _post_in(impl: Adapter, place: str, *, keep_graph: bool) -> tuple[Any, Count
             counter.body()
             error = caught(graph.capture_end_post)
             capturing = impl.is_current_stream_capturing()
-            counter.body()
+            work = caught(counter.body)
             ending = caught(graph.capture_end)
-        promise = "capture_end_post does not end a capture, whether it is refused or not"
-        expect(capturing and ending is None, promise, f"capturing: {capturing}; capture_end: {in_words(ending)}")
+        promise = "capture_end_post does not end or spoil a capture, whether it is refused or not"
+        seen = f"capturing: {capturing}; further work: {in_words(work)}; capture_end: {in_words(ending)}"
+        expect(capturing and work is None and ending is None, promise, seen)
         return graph, counter, error
     if place != "new":
         capture_between(impl, graph, counter.body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from suites.support.dot import NotDot, read
 from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import OPERATORS, fork, row_of_operators, uneven_fork
-from suites.support.shape import arrows_of, counterparts
+from suites.support.shape import arrows_of, counterparts, expect_forward
 from suites.support.template import Template
 
 #: What is no number, address or id: those may be others in each dump of one graph.
@@ -54,6 +54,17 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
     dump(impl, graph, tmp_path / "graph.dot", "after enable_debug_mode and a capture, debug_dump writes the graph")
 
 
+@requirement("debug-dump.writes-file")
+def test_file_of_one_of_two(impl: Adapter, tmp_path: Path) -> None:
+    """Debug mode for one graph, while another one is there: the dump of the first is written."""
+    other, graph = impl.new_graph(), impl.new_graph()
+    with quiet():
+        capture_by(impl, "begin-end", other, row_of_operators(impl))
+        expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
+        capture_by(impl, "begin-end", graph, row_of_operators(impl))
+    dump(impl, graph, tmp_path / "graph.dot", "after enable_debug_mode and a capture, debug_dump writes the graph")
+
+
 def _in_place(impl: Adapter, operators: int) -> Callable[[], Any]:
     """A program of so many operators, no two alike."""
     x = impl.full(37, 1.0)
@@ -65,26 +76,28 @@ def _in_place(impl: Adapter, operators: int) -> Callable[[], Any]:
     return body
 
 
-def _dump_in_debug_mode(impl: Adapter, operators: int, path: Path) -> bytes:
-    """What a dump of so many operators has in it."""
-    graph = debugged(impl, _in_place(impl, operators))
-    dump(impl, graph, path, "after enable_debug_mode and a capture, debug_dump writes the graph")
-    return path.read_bytes()
+def _dumps_in_debug_mode(impl: Adapter, counts: Sequence[int], folder: Path) -> list[bytes]:
+    """What the dumps of graphs of so many operators have in them, written when all of them are there."""
+    graphs = [debugged(impl, _in_place(impl, operators)) for operators in counts]
+    dumps = []
+    for number, graph in enumerate(graphs):
+        path = folder / f"{number}.dot"
+        dump(impl, graph, path, "after enable_debug_mode and a capture, debug_dump writes the graph")
+        dumps.append(path.read_bytes())
+    return dumps
 
 
 @requirement("debug-dump.tells-graphs-apart")
 def test_other_work_other_file(impl: Adapter, tmp_path: Path) -> None:
     """One operator and twenty give different files, whatever the format."""
-    one, many = (_dump_in_debug_mode(impl, count, tmp_path / f"{count}.dot") for count in (1, 20))
+    one, many = _dumps_in_debug_mode(impl, (1, 20), tmp_path)
     expect(one != many, "a dump is of the captured graph", f"1 and 20 operators give the same {len(one)} bytes")
 
 
 @requirement("debug-dump.grows-with-the-work")
 def test_more_work_more_text(impl: Adapter, tmp_path: Path) -> None:
     """The dump of twenty operators is longer than those of one, written before it and after it."""
-    before, many, after = (
-        len(_dump_in_debug_mode(impl, count, tmp_path / f"{number}.dot")) for number, count in enumerate((1, 20, 1))
-    )
+    before, many, after = map(len, _dumps_in_debug_mode(impl, (1, 20, 1), tmp_path))
     promise = "the dump of a larger graph is larger"
     expect(max(before, after) < many, promise, f"{before} and {after} bytes for 1 operator, {many} for 20")
 
@@ -194,14 +207,8 @@ def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
 def test_direction(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Of a little work before a fork and much after the join, most comes after: the arrows lead forward."""
     drawing = dumped(impl, kept_graph(impl, uneven_fork(impl)), tmp_path / "graph.dot", verbose=verbose)
-    after = {node: drawing.following(node) for node in drawing.nodes}
-    loose = {node for node in after for b in after if b != node and b not in after[node] and node not in after[b]}
-    before_all = [node for node in after if loose <= after[node]]
-    after_all = [node for node in after if all(node in after[branch] for branch in loose)]
-    expect(
-        bool(loose) and len(before_all) <= len(after_all),
-        "arrows lead from earlier work to later work: one operator before a fork, and six after the join",
-        f"{len(before_all)} nodes before all branches, {len(after_all)} after them",
+    expect_forward(
+        {node: drawing.following(node) for node in drawing.nodes}, "arrows lead from earlier work to later work"
     )
 
 

@@ -112,7 +112,7 @@ def test_enabled_during_a_capture(impl: Adapter, observe: Callable[[str, Any], N
         error = caught(graph.enable_debug_mode)
         promise = "debug mode during a capture is enabled or refused"
         expect(not isinstance(error, ACCIDENTS), promise, in_words(error))
-        program.second_half()
+        expect_no_raise("work after enable_debug_mode is captured", program.second_half)
         expect_no_raise("enable_debug_mode leaves the capture as it is", graph.capture_end)
     observe("template kept", caught(lambda: impl.raw_graph(graph)) is None)
     program.check(impl, graph, "a graph whose debug mode was enabled in the capture replays")

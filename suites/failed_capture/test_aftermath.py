@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
@@ -84,6 +86,19 @@ def test_recapture_after_several_failures(impl: Adapter) -> None:
         spoil(impl, host_read, Affine(impl).body, graph=graph, stream=stream)
         graph.reset()
     expect_capture(impl, graph, "after several failed captures, each reset, the graph captures", stream=stream)
+
+
+@requirement("failed-capture.recapture", "reset.keeps-mode")
+@pytest.mark.parametrize("keep_graph", [False, True], ids=["not-kept", "kept"])
+def test_mode_of_a_recapture(impl: Adapter, *, keep_graph: bool) -> None:
+    """Failed, reset, captured again: keep_graph is what the constructor was given."""
+    outcome = spoil(impl, host_read, Affine(impl).body, keep_graph=keep_graph)
+    outcome.graph.reset()
+    promise = "after a failed capture and reset the graph captures again, and keep_graph is what it was"
+    program = expect_capture(impl, outcome.graph, promise)
+    if keep_graph:
+        expect_no_raise(f"{promise}: True, so instantiate() works", outcome.graph.instantiate)
+    program.check(impl, outcome.graph, promise)
 
 
 @requirement("failed-capture.next-capture")

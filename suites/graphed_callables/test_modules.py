@@ -12,6 +12,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, leaf
+from suites.support.outcomes import judge_message
 from suites.support.programs import ramp
 
 HOOKS = pytest.mark.parametrize(
@@ -173,10 +174,26 @@ def test_hooks_of_a_later_callable(impl: Adapter, register: str) -> None:
     expect_raises("a module with hooks is refused", lambda: impl.make_graphed_callables(sources, samples))
 
 
-@pytest.mark.parametrize("reason", ["hook", "buffer", "sample", "autocast"])
+REASONS = pytest.mark.parametrize("reason", ["hook", "buffer", "sample", "autocast"])
+
+
+@REASONS
 @requirement("graphed-callables.refused-before-running")
 def test_refused_before_anything_runs(impl: Adapter, reason: str) -> None:
     """A refusal comes before any callable of the tuple has run, so that statistics and random numbers are untouched."""
+    _, runs = _refusal(impl, reason)
+    expect(not runs, "what is refused is refused before any callable has run", f"there were {len(runs)} runs")
+
+
+@REASONS
+@requirement("graphed-callables.refusals-say-why")
+def test_message_of_a_refusal(impl: Adapter, reason: str) -> None:
+    """Whoever is refused is told why."""
+    judge_message(_refusal(impl, reason)[0])
+
+
+def _refusal(impl: Adapter, reason: str) -> tuple[BaseException, list[str]]:
+    """What is raised for the second of two callables that must not be graphed, and the runs of both."""
     runs: list[str] = []
 
     class Noted(Scale):
@@ -196,8 +213,8 @@ def test_refused_before_anything_runs(impl: Adapter, reason: str) -> None:
         samples[1] = 2.0
     cached = torch.autocast(impl.device.type, dtype=torch.bfloat16, enabled=reason == "autocast", cache_enabled=True)
     with cached:
-        expect_raises(
+        error = expect_raises(
             f"callables with a wrong {reason} are refused",
             lambda: impl.make_graphed_callables((first, second), tuple((sample,) for sample in samples)),
         )
-    expect(not runs, "what is refused is refused before any callable has run", f"there were {len(runs)} runs")
+    return error, runs

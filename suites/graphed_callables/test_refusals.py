@@ -12,7 +12,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_raises
 from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, Scale, leaf
-from suites.support.outcomes import caught
+from suites.support.outcomes import caught, judge
 from suites.support.programs import ramp
 
 #: Arguments that do not fit a sample of 3x5 single-precision elements.
@@ -57,6 +57,13 @@ def test_keyword_argument(impl: Adapter, kind: str) -> None:
         lambda: graphed(leaf(impl, ramp(SIZE)), scale=2.0),
     )
     expect_equal(impl, graphed(leaf(impl, ramp(SIZE, 4))), expected, "by position the argument is taken")
+
+
+@requirement("graphed-callables.refusals-say-why")
+def test_message_of_a_refused_keyword(impl: Adapter) -> None:
+    """Whoever gives an argument by a name that the source does not know is told."""
+    graphed = impl.make_graphed_callables(lambda x: x * 2.0, (leaf(impl, ramp(SIZE)),))
+    judge(lambda: graphed(leaf(impl, ramp(SIZE)), scale=2.0))
 
 
 @pytest.mark.parametrize("kind", MISFITS)

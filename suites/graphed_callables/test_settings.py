@@ -12,16 +12,22 @@ from conformance.checks import expect, expect_equal, expect_no_raise, expect_rai
 from conformance.markers import requirement
 from suites.graphed_callables.programs import SIZE, gradient_of, leaf
 from suites.support.captures import captured, replay
+from suites.support.memory import pools_in_use
+from suites.support.modes import unsafe_elsewhere
 from suites.support.programs import ramp
 from suites.support.streams import stream_kept
 
+#: Enough that no block of another capture has room for it.
+LARGE = 300_005
+
 
 def _runs(impl: Adapter, **settings: Any) -> int:
-    """How often the source's Python code runs while it is graphed."""
+    """How often the source's Python code runs outside captures while it is graphed."""
     calls = []
 
     def source(x: torch.Tensor) -> torch.Tensor:
-        calls.append(1)
+        if not impl.is_current_stream_capturing():
+            calls.append(1)
         return x * 2.0
 
     graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),), **settings)
@@ -31,11 +37,10 @@ def _runs(impl: Adapter, **settings: Any) -> int:
 
 @requirement("graphed-callables.warmup-iterations")
 def test_number_of_warm_ups(impl: Adapter) -> None:
-    """Each further warm-up iteration is one more run of the source."""
+    """Each warm-up iteration is one run of the source that is not captured."""
     runs = {number: _runs(impl, num_warmup_iters=number) for number in (1, 2, 5, 11)}
-    extra = {number: count - runs[1] for number, count in runs.items()}
     expect(
-        extra == {1: 0, 2: 1, 5: 4, 11: 10},
+        all(number == count for number, count in runs.items()),
         "num_warmup_iters is the number of runs before the capture",
         f"runs of the source by num_warmup_iters: {runs}",
     )
@@ -69,6 +74,36 @@ def test_pool(impl: Adapter, kind: str) -> None:
         expect_equal(impl, y, now * now * 6.0 + 1.0, "callables in a given pool compute their results")
         (gradient,) = torch.autograd.grad(y.sum(), argument)
         expect_equal(impl, gradient, now * 12.0, "callables in a given pool compute their gradients")
+
+
+@requirement("graphed-callables.pool-argument-used")
+def test_memory_of_the_pool(impl: Adapter) -> None:
+    """Callables in one given pool, others in another: then a capture into either opens no further pool."""
+    tokens = [impl.graph_pool_handle() for _ in range(2)]
+    graphed = [
+        impl.make_graphed_callables(_polynomial, (leaf(impl, ramp(LARGE) * 0.0),), pool=token) for token in tokens
+    ]
+    before = pools_in_use(impl)
+    x = impl.full(LARGE, 1.0)
+    graphs = [captured(impl, lambda: (x * x + 1.0) * x, pool=token) for token in tokens]
+    after = pools_in_use(impl)
+    for value in (1.0, 2.0, 3.0):
+        for callable_ in graphed:
+            promise = "callables in a given pool compute their results"
+            expect_equal(impl, callable_(impl.full(LARGE, value).requires_grad_()), value**4 + value**2, promise)
+        x.fill_(value)
+        for graph, out in graphs:
+            replay(impl, graph)
+            promise = "a graph keeps its outputs when callables are in its pool"
+            expect_equal(impl, out, value**3 + value, promise)
+    if before is None or after is None:
+        return
+    promise = "callables take memory of the pool that is passed"
+    expect(len(after - before) == 0, promise, f"captures into it take memory of {sorted(after - before)} besides")
+
+
+def _polynomial(x: torch.Tensor) -> torch.Tensor:
+    return (x * x + 1.0) * x * x
 
 
 @requirement("graphed-callables.pool-argument")
@@ -107,10 +142,11 @@ def test_capture_error_mode(impl: Adapter, mode: str) -> None:
         expect_equal(impl, gradient, ramp(SIZE, start) * 2.0, "a callable graphed in this mode computes its gradients")
 
 
-@pytest.mark.parametrize("mode", ["relaxed", "global"])
+@pytest.mark.parametrize("mode", ["relaxed", "global", None], ids=["relaxed", "global", "default"])
 @requirement("graphed-callables.mode-passed-on")
-def test_mode_of_the_captures(impl: Adapter, mode: str) -> None:
-    """A callable that makes an unsafe call in its capture is graphed in the mode relaxed, and refused in global."""
+def test_mode_of_the_captures(impl: Adapter, mode: str | None) -> None:
+    """A callable that makes an unsafe call in its capture is graphed in relaxed, and refused in global, the default."""
+    settings = {} if mode is None else {"capture_error_mode": mode}
 
     def source(x: torch.Tensor) -> torch.Tensor:
         if impl.is_current_stream_capturing():
@@ -118,13 +154,32 @@ def test_mode_of_the_captures(impl: Adapter, mode: str) -> None:
         return x * x
 
     def make() -> Any:
-        return impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),), capture_error_mode=mode)
+        return impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),), **settings)
 
-    if mode == "global":
+    if mode != "relaxed":
         with stream_kept(impl):
-            expect_raises("in the mode global an unsafe call of the callable is an error", make)
+            expect_raises("in the mode global, the default, an unsafe call of the callable is an error", make)
         return
     graphed = expect_no_raise("in the mode relaxed an unsafe call of the callable is no error", make)
+    for start in (3, -8, 21):
+        y = graphed(leaf(impl, ramp(SIZE, start)))
+        expect_equal(impl, y, ramp(SIZE, start).square(), "a callable graphed in this mode computes its results")
+
+
+@requirement("graphed-callables.mode-of-other-threads")
+def test_mode_and_other_threads(impl: Adapter) -> None:
+    """A callable for which another thread makes an unsafe call in its capture is graphed in the mode thread_local."""
+    elsewhere = unsafe_elsewhere(impl)
+
+    def source(x: torch.Tensor) -> torch.Tensor:
+        if impl.is_current_stream_capturing():
+            elsewhere()
+        return x * x
+
+    graphed = expect_no_raise(
+        "in the mode thread_local another thread's unsafe call is no error",
+        lambda: impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),), capture_error_mode="thread_local"),
+    )
     for start in (3, -8, 21):
         y = graphed(leaf(impl, ramp(SIZE, start)))
         expect_equal(impl, y, ramp(SIZE, start).square(), "a callable graphed in this mode computes its results")

@@ -59,6 +59,24 @@ def test_runs_once_for_each_capture(impl: Adapter, *, keep_graph: bool) -> None:
     counter.expect_runs(3, "each replay of a graph with a hook runs the captured work once")
 
 
+@requirement("hooks.capture-end-once")
+@KEEP
+def test_registered_inside_the_capture(impl: Adapter, *, keep_graph: bool) -> None:
+    """A hook that is registered while the capture is underway runs when it ends, as one from before does."""
+    counter, graph = Counter(impl), impl.new_graph(keep_graph)
+    calls: list[Any] = []
+
+    def body() -> None:
+        counter.body()
+        graph.register_capture_end_hook(calls.append)
+
+    capture_between(impl, graph, body)
+    promise = "a hook that was registered before the capture ends runs once when it ends"
+    expect(len(calls) == 1 and calls[0] is graph, promise, f"called with {calls}")
+    replay(impl, graph, 2)
+    counter.expect_runs(2, "each replay of a graph with a hook runs the captured work once")
+
+
 @requirement("hooks.capture-end-order")
 @KEEP
 def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:

@@ -107,8 +107,8 @@ class _Watched:
 @requirement("hooks.later-members")
 def test_hooks_for_all_graphs(impl: Adapter, observe: Callable[[str, Any], None]) -> None:
     """Records which hooks for all graphs there are, and their order in one life."""
-    module = getattr(impl, "module", None)
-    places = [place for place in (module, getattr(module, "graphs", None)) if place is not None]
+    module = impl.module
+    places = [module, getattr(module, "graphs", None)]
     ran: list[str] = []
     missing: list[str] = []
     with contextlib.ExitStack() as registrations:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.support.captures import captured, replay
 from suites.support.handles import expect_no_handle
+from suites.support.needs import needs
 from suites.support.programs import Counter
 
 
@@ -90,6 +91,21 @@ def test_replays_keep_an_explicit_executable(impl: Adapter) -> None:
             "replay instantiates only if instantiate() was not called before",
             f"the handle changed from {first:#x} to {now:#x}",
         )
+
+
+@requirement("keep-graph.true-only-first-replay-instantiates")
+def test_replays_of_another_thread_keep_the_executable(impl: Adapter) -> None:
+    """Nor does a replay in a thread that neither captured nor instantiated."""
+    needs(impl, "threads")
+    counter = Counter(impl)
+    graph, _ = captured(impl, counter.body, keep_graph=True)
+    graph.instantiate()
+    first = impl.raw_exec(graph)
+    in_thread(lambda: replay(impl, graph, 2))
+    now = impl.raw_exec(graph)
+    promise = "replay instantiates only if instantiate() was not called before, in whichever thread"
+    expect(now == first, promise, f"the handle changed from {first:#x} to {now:#x}")
+    counter.expect_runs(2, "a replay in another thread performs the captured work")
 
 
 @requirement("keep-graph.template-survives-instantiate")

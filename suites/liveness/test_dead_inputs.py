@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_raises
+from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
 from suites.liveness.programs import add_one
 from suites.support.captures import captured
@@ -16,9 +16,12 @@ from suites.support.liveness import DEAD, UNTOUCHED, checked, expect_alive, expe
 from suites.support.programs import POISON, SIZE
 from suites.support.streams import side_stream
 
+#: Neither round nor small enough for a table of a fixed size that nobody thought of.
+MANY = 133
+
 
 @requirement("liveness.dead-input")
-@pytest.mark.parametrize("replays", [0, 3], ids=["before-the-first-replay", "after-three-replays"])
+@pytest.mark.parametrize("replays", [0, 3, 70], ids=["before-the-first-replay", "after-three", "after-seventy"])
 def test_replay_is_refused_once_an_input_is_deleted(impl: Adapter, replays: int) -> None:
     """Delete the only input before any replay, or after some that worked."""
     inputs = [impl.full(SIZE, 1.0)]
@@ -72,7 +75,10 @@ def test_the_check_as_third_positional_argument(impl: Adapter) -> None:
     out = impl.full(SIZE, POISON)
     graph = impl.new_graph()
     with side_stream(impl):
-        graph.capture_begin(None, "global", True)
+        expect_no_raise(
+            "capture_begin takes check_input_liveness as its third argument, by position",
+            lambda: graph.capture_begin(None, "global", True),
+        )
         try:
             out.copy_(inputs[0] + 1)
         finally:
@@ -157,6 +163,18 @@ def test_one_dead_input_among_living_ones(impl: Adapter, dead: int) -> None:
     expect_alive(impl, graph, out, 12.0, "all three inputs live")
     inputs[dead] = out
     expect_dead(graph, f"input {dead} of three was deleted")
+
+
+@requirement("liveness.one-of-several")
+@pytest.mark.parametrize("dead", [0, MANY // 2, MANY - 1], ids=["first", "middle", "last"])
+def test_one_dead_input_among_many(impl: Adapter, dead: int) -> None:
+    """More inputs than anybody would keep a table for."""
+    inputs: list[torch.Tensor] = [impl.full(SIZE, float(place)) for place in range(MANY)]
+    out = impl.full(SIZE, POISON)
+    graph, _ = checked(impl, lambda: out.copy_(sum(inputs[1:], inputs[0])))
+    expect_alive(impl, graph, out, sum(range(MANY)), "all inputs live")
+    inputs[dead] = out
+    expect_dead(graph, f"input {dead} of {MANY} was deleted")
 
 
 @requirement("liveness.message")

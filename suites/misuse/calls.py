@@ -60,6 +60,11 @@ def begin(impl: Adapter, graph: Any, _path: Path) -> None:
     impl.abort_capture(graph)
 
 
+def _block(impl: Adapter, graph: Any, _path: Path) -> None:
+    with impl.capture(graph):
+        pass
+
+
 def _end_elsewhere(impl: Adapter, graph: Any, _path: Path) -> None:
     with impl.stream(impl.new_stream()):
         graph.capture_end()
@@ -84,6 +89,7 @@ CALLS: dict[str, Call] = {
     "debug-dump": Call(lambda impl, graph, path: impl.debug_dump(graph, str(path)), (new, captured), "debug_dump"),
     "graph-data": Call(lambda _, graph, __: graph.get_graph_data(), (new, captured, template), "graph_data"),
     "capture-begin": Call(begin, (captured, template)),
+    "block": Call(_block, (captured, template)),
     "capture-end": Call(lambda _, graph, __: graph.capture_end(), (new, captured, failed, reset)),
     "capture-end-elsewhere": Call(_end_elsewhere, (capturing,)),
     "capture-end-pre": Call(lambda _, graph, __: graph.capture_end_pre(), (new, captured), "capture_phases"),

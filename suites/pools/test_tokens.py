@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.errors import Unsupported
 from conformance.markers import requirement
 from suites.pools.programs import capture_chain
 from suites.support.captures import capture_into, replay
 from suites.support.memory import pool_of
+from suites.support.needs import needs
 from suites.support.outcomes import ACCIDENTS, caught, in_words
 from suites.support.programs import POISON, SIZE, chain
 from suites.support.tokens import equal, repeated
@@ -58,19 +60,38 @@ def test_pool_keeps_naming_the_same_pool(impl: Adapter) -> None:
 @requirement("pools.token-names-memory")
 @pytest.mark.parametrize("origin", ["graph", "handle"])
 def test_memory_is_in_the_pool_that_the_token_names(impl: Adapter, origin: str) -> None:
-    """A graph that was given a token takes its memory where the token says, or names another pool."""
+    """Each of several graphs that were given a token has its memory where the token says, or names another pool."""
     source = impl.full(SIZE, 1.0)
     owner, owner_out = capture_chain(impl, source, 2)
     if equal(pool_of(impl, owner_out), owner.pool()) is not True:
         raise Unsupported("the allocator's snapshot does not name pools by their tokens")
     pool = owner.pool() if origin == "graph" else impl.graph_pool_handle()
-    sharer, out = capture_chain(impl, source, 3, pool=pool)
-    place, token = pool_of(impl, out), sharer.pool()
-    expect(
-        equal(place, token) is True,
-        "pool() names the pool that the graph's memory is in",
-        f"pool() gives {token!r}, and the memory is in {place!r}",
-    )
+    sharers = [capture_chain(impl, source, steps, pool=pool) for steps in range(3, 8)]
+    for sharer, out in sharers:
+        place, token = pool_of(impl, out), sharer.pool()
+        expect(
+            equal(place, token) is True,
+            "pool() names the pool that the graph's memory is in",
+            f"pool() gives {token!r}, and the memory is in {place!r}",
+        )
+
+
+@requirement("pools.token-names-memory")
+def test_memory_is_there_after_recapture(impl: Adapter) -> None:
+    """Each capture of one object, between which it is reset, takes its memory in the pool that pool() names by then."""
+    source = impl.full(SIZE, 1.0)
+    graph, outs = impl.new_graph(), []
+    for steps in (2, 3, 4):
+        outs.append(capture_into(impl, graph, partial(chain, source, steps)))
+        place, token = pool_of(impl, outs[-1]), graph.pool()
+        if steps == 2 and equal(place, token) is not True:
+            raise Unsupported("the allocator's snapshot does not name pools by their tokens")
+        expect(
+            equal(place, token) is True,
+            "pool() names the pool that the graph's memory is in, also after reset() and a new capture",
+            f"pool() gives {token!r}, and the memory is in {place!r}",
+        )
+        graph.reset()
 
 
 @requirement("pools.private-tokens-differ")
@@ -96,6 +117,14 @@ def test_pool_handles_are_never_handed_out_twice(impl: Adapter) -> None:
     graph.reset()
     handles += [impl.graph_pool_handle() for _ in range(3)]
     expect(not repeated(handles), "each pool handle is a new token", f"handles: {handles!r}")
+
+
+@requirement("pools.handle-unique")
+def test_pool_handles_of_several_threads(impl: Adapter) -> None:
+    """A handle that one thread gets is none that another one got."""
+    needs(impl, "threads")
+    handles = [impl.graph_pool_handle(), *(in_thread(impl.graph_pool_handle) for _ in range(3))]
+    expect(not repeated(handles), "each pool handle is a new token, in whichever thread", f"handles: {handles!r}")
 
 
 def _expect_usable(impl: Adapter, token: Any, promise: str) -> None:

@@ -59,12 +59,17 @@ def test_handles_refused_while_capturing(impl: Adapter, which: str, *, keep_grap
 
 @requirement("raw-handles.handles-are-distinct")
 def test_live_graphs_have_handles_of_their_own(impl: Adapter) -> None:
-    """Graphs that are alive together share no template and no executable."""
-    graphs = [captured(impl, Counter(impl).body, keep_graph=True)[0] for _ in range(3)]
-    for graph in graphs:
+    """Graphs that are alive together share no template and no executable, and keep theirs as others come."""
+    graphs, earlier = [], []
+    for _ in range(3):
+        graph = captured(impl, Counter(impl).body, keep_graph=True)[0]
         graph.instantiate()
+        graphs.append(graph)
+        earlier.append((template_handle(impl, graph), impl.raw_exec(graph)))
     templates = [template_handle(impl, graph) for graph in graphs]
     executables = [impl.raw_exec(graph) for graph in graphs]
+    now = list(zip(templates, executables, strict=True))
+    expect(now == earlier, "a graph keeps its handles while others are captured", f"{earlier} became {now}")
     expect(len(set(templates)) == 3, "each graph has a template of its own", f"handles {templates}")
     expect(len(set(executables)) == 3, "each graph has an executable of its own", f"handles {executables}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -12,6 +14,8 @@ from suites.support.captures import captured, replay
 from suites.support.programs import ramp
 
 SHAPE = (3, 5)
+#: Neither round nor small enough for a table of a fixed size that nobody thought of.
+MANY = 133
 
 
 @pytest.mark.parametrize("turns", ["ababab", "aabbab", "bbbaab"])
@@ -67,6 +71,17 @@ def test_independent_graphs_in_any_order(impl: Adapter) -> None:
             replay(impl, pairs[turn][0])
         for (_, output), factor in zip(pairs, (2.0, 3.0, 5.0), strict=True):
             expect_equal(impl, output, (value + 1.0) * factor, "each graph writes its own outputs, in any order")
+
+
+@requirement("replay.interleaved-graphs")
+def test_many_graphs_alive(impl: Adapter) -> None:
+    """Of many graphs that are alive together each does its own work, the oldest as the newest does."""
+    totals = impl.full(MANY, 0.0)
+    graphs = [captured(impl, partial(totals[place].add_, place + 1.0))[0] for place in range(MANY)]
+    for rounds, turns in enumerate((graphs, graphs[::-1], graphs[1::2] + graphs[::2]), 1):
+        for graph in turns:
+            graph.replay()
+        expect_equal(impl, totals, ramp(MANY, 1) * rounds, "each of many graphs performs its work once a replay")
 
 
 @requirement("replay.interleaved-graphs")

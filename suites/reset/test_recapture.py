@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_equal, expect_no_raise
+from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
 from suites.reset.programs import each_mode, each_state
 from suites.support.captures import capture_into, captured, replay
 from suites.support.handles import expect_no_handle
+from suites.support.memory import pool_of
 from suites.support.programs import Counter
 from suites.support.states import graph_in_state, runs_so_far
 from suites.support.tokens import equal
@@ -121,6 +122,30 @@ def test_recapture_into_a_given_pool(impl: Adapter, *, keep_graph: bool | None) 
         expect_equal(impl, other_out, value + 10, "the graph that the pool is shared with computes its own result")
 
 
+@requirement("reset.recapture-into-given-pool")
+def test_each_capture_goes_where_it_is_told(impl: Adapter) -> None:
+    """One object captures into one pool, into another and into none: each time as a new graph does that is told so."""
+    promise = "a capture after reset() goes into the pool that it is given, as a new graph's does"
+    x = impl.full(37, 0.0)
+    owners = [captured(impl, lambda: x + 10) for _ in range(2)]
+    graph, outputs = impl.new_graph(), []
+    for owner, owner_out in owners:
+        token, place = owner.pool(), pool_of(impl, owner_out)
+        new, new_out = captured(impl, lambda: x + 1, pool=token)
+        outputs.append(capture_into(impl, graph, lambda: x + 2, pool=token))
+        # A pool is a hint: what a new graph makes of it is what this one has to.
+        if equal(new.pool(), token) is True:
+            seen = f"pool() gives {graph.pool()!r}, and it was given {token!r}"
+            expect(equal(graph.pool(), token) is True, promise, seen)
+        if equal(pool_of(impl, new_out), place) is True:
+            own = pool_of(impl, outputs[-1])
+            expect(equal(own, place) is True, promise, f"its memory is in {own!r}, and it was given {place!r}")
+        graph.reset()
+    capture_into(impl, graph, lambda: x + 3)
+    shared = [owner.pool() for owner, _ in owners if equal(graph.pool(), owner.pool())]
+    expect(not shared, "a capture after reset() that is given no pool has one of its own", f"pool() gives {shared}")
+
+
 @requirement("reset.outputs-stay-theirs")
 def test_new_capture_leaves_old_outputs_alone(impl: Adapter) -> None:
     """Live outputs of a deleted capture are not written by the capture that follows in the same object."""
@@ -150,14 +175,21 @@ def test_pool_token_after_reset_is_recorded(impl: Adapter, observe: Callable[[st
 @requirement("reset.recapture")
 @EACH_MODE
 def test_many_cycles(impl: Adapter, *, keep_graph: bool | None) -> None:
-    """Thirty rounds of capture, replay and reset in one object each run their own work."""
+    """Thirty rounds of capture, replay and reset in one object each run their own work, once for each replay."""
     x = impl.full(37, 0.0)
     graph = impl.new_graph(keep_graph)
     for turn in range(30):
-        out = capture_into(impl, graph, partial(torch.add, x, turn))
-        for value in (1.0, 2.0):
+        counter = Counter(impl)
+        out = capture_into(impl, graph, partial(_count_and_add, counter, x, turn))
+        for runs, value in enumerate((1.0, 2.0), 1):
             x.fill_(value)
             out.fill_(-1.0)
             replay(impl, graph)
             expect_equal(impl, out, value + turn, f"capture number {turn + 1} replays its own work")
+            counter.expect_runs(runs, f"capture number {turn + 1} runs its work once for each replay")
         graph.reset()
+
+
+def _count_and_add(counter: Counter, x: torch.Tensor, turn: int) -> torch.Tensor:
+    counter.body()
+    return x + turn

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
+from conformance.errors import Unsupported
 from conformance.markers import requirement
 from suites.signatures.programs import BY_KEYWORD, EITHER, expect_parameter, parameters_of
 from suites.support.blocks import context
@@ -17,7 +18,8 @@ from suites.support.captures import replay
 
 def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The device module's own function, or the adapter's in its place."""
-    function: Callable[..., Any] = getattr(getattr(impl, "module", None), name, otherwise)
+    impl.need_own(name)
+    function: Callable[..., Any] = impl.own(name) or otherwise
     return function
 
 
@@ -41,19 +43,51 @@ def test_graph_pool_handle(impl: Adapter) -> None:
 )
 @requirement("signatures.graph-context")
 def test_graph(impl: Adapter, way: str, count: int) -> None:
-    """The graph first, then pool and stream: None, the default, asks for the context manager's own."""
+    """The graph first, then pool and stream; None by name, the default, asks for the context manager's own."""
     manager = _function(impl, "graph", impl.capture)
-    if hasattr(impl, "module"):
+    if impl.own("graph") is not None:
         for position, name in enumerate(("pool", "stream"), 1):
             expect_parameter(manager, "the context manager", name, default=None, kinds=EITHER, position=position)
     x, graph = impl.full(37, 0.0), impl.new_graph()
+    given = [impl.graph_pool_handle(), impl.new_stream()][:count]
 
     def block() -> None:
         keywords: dict[str, Any] = {"stream": None, "pool": None} if way == "keyword" else {}
-        with context(impl, graph, *[None] * count, **keywords):
+        with context(impl, graph, *given, **keywords):
             x.add_(1.0)
 
     expect_no_raise(f"the context manager takes pool and stream by {way}", block)
+    replay(impl, graph, times=3)
+    expect_equal(impl, x, 3.0, "a graph captured with documented arguments replays")
+
+
+@requirement("signatures.graph-context")
+def test_no_graph(impl: Adapter) -> None:
+    """The graph may not be left out."""
+    manager = _function(impl, "graph", impl.capture)
+
+    def block() -> None:
+        with manager():
+            pass
+
+    expect_raises("the context manager needs a graph", block)
+
+
+@pytest.mark.parametrize("settings", [("global",), ("global", False)], ids=["mode", "mode-liveness"])
+@requirement("signatures.options-by-position")
+def test_graph_options(impl: Adapter, settings: tuple[Any, ...]) -> None:
+    """The options of the context manager after the stream, as many as the release documents."""
+    if len(settings) > 1 and not impl.owes("liveness"):
+        raise Unsupported("the liveness check is not documented here, or declared absent")
+    if not impl.owes("capture_modes"):
+        raise Unsupported("capture error modes are not documented here, or declared absent")
+    x, graph = impl.full(37, 0.0), impl.new_graph()
+
+    def block() -> None:
+        with _function(impl, "graph", impl.capture)(graph, impl.graph_pool_handle(), impl.new_stream(), *settings):
+            x.add_(1.0)
+
+    expect_no_raise("the context manager takes its options by position, in the documented order", block)
     replay(impl, graph, times=3)
     expect_equal(impl, x, 3.0, "a graph captured with documented arguments replays")
 
@@ -79,7 +113,8 @@ def test_graph_liveness(impl: Adapter) -> None:
 
 def _expect_setting(impl: Adapter, name: str, default: Any) -> None:
     """Reject unless the context manager takes `name`, with this default, and captures."""
-    if hasattr(impl, "module"):
+    impl.need_own("graph")
+    if impl.own("graph") is not None:
         manager = _function(impl, "graph", impl.capture)
         kinds = (*EITHER, *BY_KEYWORD)
         expect_parameter(manager, "the context manager", name, default=default, kinds=kinds)
@@ -127,6 +162,28 @@ def test_missing_argument(impl: Adapter, missing: str) -> None:
     expect_raises(f"make_graphed_callables needs {missing}", lambda: make(**arguments))
 
 
+@requirement("signatures.options-by-position")
+def test_options_of_make_graphed_callables(impl: Adapter) -> None:
+    """Five warm-ups, unused inputs allowed, and a pool, after the samples."""
+    if not impl.owes("graphed_callables"):
+        raise Unsupported("graphed callables are not documented here, or declared absent")
+    make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
+    warm_ups = []
+
+    def source(x: Any, _unused: Any) -> Any:
+        if not impl.is_current_stream_capturing():
+            warm_ups.append(x)
+        return x * 2.0
+
+    samples = tuple(impl.full(37, 1.0).requires_grad_() for _ in range(2))
+    promise = "make_graphed_callables takes its options by position, in the documented order"
+    graphed = expect_no_raise(promise, lambda: make(source, samples, 5, True, impl.graph_pool_handle()))
+    expect(len(warm_ups) == 5, promise, f"{len(warm_ups)} warm-ups instead of 5")
+    for value in (2.0, -5.0, 7.0):
+        y = graphed(impl.full(37, value).requires_grad_(), samples[1])
+        expect_equal(impl, y, value * 2.0, "a callable graphed with documented arguments computes its results")
+
+
 def _double(x: Any) -> Any:
     return x * 2.0
 
@@ -152,7 +209,7 @@ def test_pool(impl: Adapter) -> None:
 def _expect_graphed_with(impl: Adapter, name: str, default: Any) -> None:
     """Reject unless make_graphed_callables takes the setting by name, with this default."""
     make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
-    if hasattr(impl, "module"):
+    if impl.own("make_graphed_callables") is not None:
         expect_parameter(make, "make_graphed_callables", name, default=default, kinds=(*EITHER, *BY_KEYWORD))
     samples = (impl.full(37, 1.0).requires_grad_(),)
     graphed = expect_no_raise(f"make_graphed_callables takes {name}", lambda: make(_double, samples, **{name: default}))

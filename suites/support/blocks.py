@@ -22,9 +22,9 @@ class Unrelated(Exception):
 def context(impl: Adapter, graph: Any, *arguments: Any, **settings: Any) -> contextlib.AbstractContextManager[Any]:
     """The implementation's context manager called with exactly these arguments after the graph.
 
-    An adapter without a device module hides the context manager behind its own `capture`, which takes names only.
+    An adapter with a `capture` of its own hides the context manager behind it, which takes names only.
     """
-    factory = getattr(getattr(impl, "module", None), "graph", None)
+    factory = impl.own("graph")
     if factory is None:
         return impl.capture(graph, **dict(zip(("pool", "stream"), arguments, strict=False)), **settings)
     block: contextlib.AbstractContextManager[Any] = factory(graph, *arguments, **settings)

@@ -50,12 +50,12 @@ def captured_after_eager(impl: Adapter, what: str, program: Callable[[], Any]) -
 
 @contextlib.contextmanager
 def _waits_reported(impl: Adapter) -> Iterator[None]:
-    module = getattr(impl, "module", None)
+    module = impl.module
     turn = getattr(module, "set_sync_debug_mode", None)
     if turn is None:
         yield
         return
-    before = module.get_sync_debug_mode()  # type: ignore[union-attr]  # the two come together
+    before = module.get_sync_debug_mode()
     turn("error")
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -87,49 +88,45 @@ def ramp(shape: tuple[int, ...] | int, start: int = 0) -> torch.Tensor:
 
 def row_of_operators(impl: Adapter, count: int = OPERATORS) -> Callable[[], None]:
     """A program of `count` operators on one stream."""
-    x = impl.full(SIZE, 1.0)
-
-    def body() -> None:
-        for _ in range(count):
-            x.add_(1)
-
-    return body
+    return partial(_add, impl.full(SIZE, 1.0), count)
 
 
 def fork(impl: Adapter) -> Callable[[], None]:
     """A program with one operator before a fork, one on either branch, and one after the join."""
     x, y = impl.full(SIZE, 1.0), impl.full((3, 5), 1.0)
-    side = impl.new_stream()
-
-    def body() -> None:
-        x.add_(1)
-        stream = impl.current_stream()
-        side.wait_stream(stream)
-        x.mul_(2)
-        with impl.stream(side):
-            y.mul_(3)
-        stream.wait_stream(side)
-        y.add_(4)
-
-    return body
+    return _forking(impl, lambda: x.add_(1), lambda: x.mul_(2), lambda: y.mul_(3), lambda: y.add_(4))
 
 
 def uneven_fork(impl: Adapter) -> Callable[[], None]:
     """A program whose graph looks like no other way round: one operator, branches of one and three, then six more."""
     x, y = impl.full(SIZE, 1.0), impl.full((3, 5), 1.0)
+    return _forking(impl, partial(_add, x, 1), partial(_add, x, 1), partial(_add, y, 3), partial(_add, y, 6))
+
+
+def _add(tensor: torch.Tensor, times: int) -> None:
+    for _ in range(times):
+        tensor.add_(1)
+
+
+def _forking(
+    impl: Adapter,
+    before: Callable[[], object],
+    here: Callable[[], object],
+    there: Callable[[], object],
+    after: Callable[[], object],
+) -> Callable[[], None]:
+    """A program that does `before`, then `there` on a side stream beside `here`, and `after` when both are done."""
     side = impl.new_stream()
 
     def body() -> None:
-        x.add_(1)
+        before()
         stream = impl.current_stream()
         side.wait_stream(stream)
-        x.add_(1)
+        here()
         with impl.stream(side):
-            for _ in range(3):
-                y.add_(1)
+            there()
         stream.wait_stream(side)
-        for _ in range(6):
-            y.add_(1)
+        after()
 
     return body
 

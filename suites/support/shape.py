@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar
 
+from conformance.checks import expect
 from suites.support.template import Template
 
 One = TypeVar("One", bound=Hashable)
@@ -39,6 +40,23 @@ def counterparts(one: Mapping[One, Iterable[One]], other: Mapping[Other, Iterabl
     if {place: len(nodes) for place, nodes in mine.items()} != {place: len(nodes) for place, nodes in theirs.items()}:
         return None
     return {node: theirs[place][at] for place, nodes in mine.items() for at, node in enumerate(nodes)}
+
+
+def expect_forward(after: Mapping[One, set[One]], promise: str) -> None:
+    """Reject unless most of the nodes that come with a fork come after all its branches, as in `uneven_fork`.
+
+    Args:
+        after: for each node those that follow it, directly or through others.
+        promise: that the edges lead forward.
+    """
+    loose = {node for node in after for b in after if b != node and b not in after[node] and node not in after[b]}
+    before_all = [node for node in after if loose <= after[node]]
+    after_all = [node for node in after if all(node in after[branch] for branch in loose)]
+    expect(
+        bool(loose) and len(before_all) <= len(after_all),
+        f"{promise}: one operator before a fork, and six after the join",
+        f"{len(before_all)} nodes before all branches, {len(after_all)} after them",
+    )
 
 
 def _by_place(after: Mapping[One, Iterable[One]], places: dict[Hashable, int]) -> dict[int, list[One]]:

@@ -14,7 +14,7 @@ from suites.support.outcomes import caught
 @contextlib.contextmanager
 def side_stream(impl: Adapter, stream: Any = None) -> Iterator[Any]:
     """Make a side stream current, ordered after the work before it and before the work after it."""
-    side = impl.new_stream() if stream is None else stream
+    side = impl.capture_stream() if stream is None else stream
     before = impl.current_stream()
     side.wait_stream(before)
     with impl.stream(side):

@@ -11,6 +11,7 @@ import pytest
 from conformance import start  # noqa: F401 - before pytester takes stock of modules
 from conformance.adapters.implementations import KNOWN, resolve_all
 from conformance.errors import ImplementationError
+from conformance.records.verdicts import Verdict
 from tests.conformance.conftest import Kit
 
 pytest_plugins = ["pytester"]
@@ -22,7 +23,7 @@ VENDOR = """
 
     import reference_impl
     from conformance.adapter import Adapter
-    from conformance.errors import Unsupported
+    from conformance.errors import NotDerived, Unsupported
     from conformance.adapters.reference import OnHost
 
 
@@ -92,6 +93,14 @@ VENDOR = """
         def is_current_stream_capturing(self): return False
         def synchronize(self): ...
 
+    class Bare(NoTensors):
+        def new_stream(self): raise NotDerived("new_stream")
+        def graph_pool_handle(self): raise NotDerived("graph_pool_handle", "pools")
+
+    class Declines(NoTensors):
+        capabilities = {"pools": False, "memory_stats": False}
+        needs_side_stream = False
+
     class Helpers(NoTensors):
         streams = ()
         def new_streams(self): ...
@@ -138,7 +147,7 @@ FAULTS = [
             "did you mean 'current_stream'? at ",
             "is_current_stream_capturing gives str 'no', which is not a bool at ",
             "memory_allocated gives str 'lots', which is not an int at ",
-            "read gives list [1.0, 1.0], which is not a tensor at ",
+            "read gives list [1.0, 1.0], which is not a tensor on the host with the values that were written, 1.0 at ",
         ],
     ),
 ]
@@ -158,19 +167,20 @@ def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_all_faults_are_told_at_once_with_their_places(vendor: Path, attribute: str, faults: list[str]) -> None:
     with pytest.raises(ImplementationError) as refusal:
         resolve_all([f"vendor.py:{attribute}"])
-    line = str(refusal.value)
-    assert line.startswith(f"--impl=vendor.py:{attribute}: the adapter is wrong: ")
-    assert "\n" not in line
+    text = str(refusal.value)
+    assert text.startswith(f"--impl=vendor.py:{attribute}: the adapter is wrong:")
     for fault in faults:
-        assert fault in line
-    assert line.count(f" at {vendor}, line ") == len(faults)
+        assert fault in text
+    # One alone stands on the first line, several on lines of their own.
+    lines = text.splitlines()
+    assert len(lines[1:] or lines) == len(faults)
+    assert all(f" at {vendor}, line " in line for line in lines[1:] or lines)
 
 
-def test_what_is_missing_is_told_beside_what_is_called_nearly_so() -> None:
+def test_what_is_misspelt_is_told_though_there_is_a_default() -> None:
     with pytest.raises(ImplementationError) as refusal:
         resolve_all(["vendor.py:Synchronise"])
     assert "no adapter has a member 'synchronise'; did you mean 'synchronize'? at " in str(refusal.value)
-    assert "it has no synchronize(), which every test needs at " in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -209,3 +219,56 @@ def test_a_session_ends_before_its_first_test(kit: Kit, where: str) -> None:
     assert text.count("did you mean 'synchronize'?") == 1
     assert "passed" not in text
     assert "failed" not in text
+
+
+def test_what_only_the_suites_need_is_told_where_they_are_to_run() -> None:
+    assert resolve_all(["vendor.py:Bare"])
+    with pytest.raises(ImplementationError) as refusal:
+        resolve_all(["vendor.py:Bare"], suites=True)
+    lines = str(refusal.value).splitlines()[1:]
+    told = {line.split("it has no ")[1].split("(")[0]: line for line in lines}
+    assert sorted(told) == ["graph_pool_handle", "memory_allocated", "memory_reserved", "new_stream"]
+    assert told["new_stream"].endswith("; write `def new_stream(self): return backend.Stream()`")
+    assert told["graph_pool_handle"].endswith('backend.graph_pool_handle()`, or declare capabilities={"pools": False}')
+
+
+def test_a_device_without_a_stream_to_capture_on_is_told_where_the_suites_are_to_run() -> None:
+    with pytest.raises(ImplementationError) as refusal:
+        resolve_all(["vendor.py:few_streams"], suites=True)
+    assert "no graph can be captured: there are no more; write new_stream, or `needs_side" in str(refusal.value)
+
+
+def test_what_is_declared_absent_need_not_be_there() -> None:
+    assert resolve_all(["vendor.py:Declines"], suites=True)
+
+
+def test_a_missing_method_after_a_test_is_the_adapters_fault(kit: Kit) -> None:
+    """Also where nobody looked before: the session goes on after a worker that died of it, for example."""
+    file = kit.folder / "fake.py"
+    file.write_text(
+        file.read_text(encoding="utf-8")
+        + textwrap.dedent("""
+            class Late(Fake):
+                ready = False
+                def recover(self):
+                    return Adapter.memory_allocated(self) if self.ready else None
+        """),
+        encoding="utf-8",
+    )
+    kit.tests("""
+        @requirement("alpha.one")
+        def test_it(impl):
+            impl.ready = True
+
+        @requirement("beta.pooled")
+        def test_declined(impl): ...
+
+        @requirement("alpha.two")
+        def test_again(impl):
+            fail("two", "none")
+    """)
+    result, record = kit.recorded(impl="fake.py:Late")
+    assert result.ret == 3
+    assert {outcome.verdict for outcome in record.results} == {Verdict.ERROR}
+    message = "the adapter 'fake' has no memory_allocated(), which is called after each test: write it"
+    assert [outcome.message for outcome in record.results] == [message] * 3

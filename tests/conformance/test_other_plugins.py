@@ -98,23 +98,22 @@ def _plug_in(kit: Kit, code: str) -> None:
     (kit.folder / "conftest.py").write_text(textwrap.dedent(code), encoding="utf-8")
 
 
-def test_a_test_runs_once_whatever_a_plug_in_makes_of_its_failure(kit: Kit) -> None:
+@pytest.mark.parametrize(
+    ("plug_in", "status", "lines"),
+    [
+        (RERUN, 1, ["DOES NOT CONFORM: *"]),
+        (LOOP_TWICE, 3, ["NO CLAIM: *", "STOPPED: test_it.py::test_* ran more than once: leave *"]),
+    ],
+    ids=["its-failure-is-run-again", "all-tests-run-again"],
+)
+def test_a_test_has_the_result_of_its_first_run(kit: Kit, plug_in: str, status: int, lines: list[str]) -> None:
     kit.tests(FLAKY)
-    _plug_in(kit, RERUN)
+    _plug_in(kit, plug_in)
     result, record = kit.recorded()
-    assert result.ret == 1
+    assert result.ret == status
     assert [entry.verdict for entry in record.results] == [Verdict.PASS, Verdict.FAIL]
     assert record.results[1].seen == "it fails in run 1"
-    result.stdout.fnmatch_lines(["DOES NOT CONFORM: *"])
-
-
-def test_a_second_result_stops_the_run_and_leaves_the_record_readable(kit: Kit) -> None:
-    kit.tests(FLAKY)
-    _plug_in(kit, LOOP_TWICE)
-    result, record = kit.recorded()
-    assert result.ret == 3
-    assert [entry.verdict for entry in record.results] == [Verdict.PASS, Verdict.FAIL]
-    result.stdout.fnmatch_lines(["NO CLAIM: *", "STOPPED: test_it.py::test_* ran more than once: leave *"])
+    result.stdout.fnmatch_lines(lines)
 
 
 @pytest.mark.parametrize(

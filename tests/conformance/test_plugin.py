@@ -46,7 +46,7 @@ def same_hypothesis_profile() -> Iterator[None]:
         ("impl.problem = 'a stream still captures'", Verdict.FAIL, "left behind: a stream still captures"),
         ("impl.recover = lambda: 1 / 0", Verdict.FAIL, "left behind: recovering raised ZeroDivisionError"),
         ("raise HarnessError('the suite is lost')", Verdict.ERROR, "the suite is lost"),
-        ("impl.new_stream()", Verdict.ERROR, "the adapter 'fake' does not implement new_stream()"),
+        ("impl.memory_allocated()", Verdict.ERROR, "the adapter 'fake' does not implement memory_allocated()"),
         ("observe('a', object())", Verdict.ERROR, "observe('a', …) takes JSON values"),
         ("observe('a', float('nan'))", Verdict.ERROR, "observe('a', …) takes JSON values"),
         ("pytest.skip('not today')", Verdict.SKIPPED, "not today"),
@@ -71,8 +71,8 @@ def test_a_body_gives_a_verdict(kit: Kit, body: str, verdict: Verdict, message: 
 @pytest.mark.parametrize(
     ("wrapped", "message"),
     [
-        ("expect_no_raise('p', impl.new_stream)", "does not implement new_stream()"),
-        ("expect_raises('p', impl.new_stream)", "does not implement new_stream()"),
+        ("expect_no_raise('p', impl.memory_allocated)", "does not implement memory_allocated()"),
+        ("expect_raises('p', impl.memory_allocated)", "does not implement memory_allocated()"),
     ],
 )
 def test_a_gap_in_the_adapter_is_an_error_inside_checks_too(kit: Kit, wrapped: str, message: str) -> None:
@@ -486,12 +486,15 @@ def test_the_summary_counts_then_names_failures_by_requirement(kit: Kit) -> None
             "not_run * 0 * 1 * 0 *",
             "fail * 4 * 1 * 1 *",
             "requirement * level * verdict * tests * reason",
-            "alpha.one * must * fail * 2 * the first is wrong",
-            "alpha.two * should * fail * 1 * the second is wrong",
-            "alpha.left-open * may * fail * 1 * open",
-            "DOES NOT CONFORM: fake as cuda 2.13: *",
+            "alpha.one * must * fail * 2 * expected: p",
+            "* seen: the first is wrong",
+            "alpha.two * should * fail * 1 * expected: p",
+            "* seen: the second is wrong",
+            "alpha.left-open * may * fail * 1 * expected: p",
+            "* seen: open",
         ]
     )
+    assert result.outlines[-1].startswith("DOES NOT CONFORM: fake as cuda 2.13: ")
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------

@@ -54,3 +54,10 @@ def test_a_script_needs_one_worker(others: int, needed: bool) -> None:
     assert queue.next_lost() == lost
     assert queue.next_lost() is None
     assert not queue.needs_worker(fresh=0, others=0)
+
+
+def test_what_runs_again_at_once_is_the_next_of_its_kind(queue: CaseQueue) -> None:
+    queue.put_first("deadly-3", destructive=True)
+    queue.put_first("calm-3", destructive=False)
+    order = [queue.next_test(unharmed=True, alone=True) for _ in range(6)]
+    assert order == ["calm-3", "calm-1", "calm-2", "deadly-3", "deadly-1", "deadly-2"]

@@ -233,7 +233,7 @@ class Expressions(Calls):
             node = ast.parse(text).body[0]
             assert isinstance(node, ast.FunctionDef)
             node.lineno = -len(name)
-            names = {"torch": torch, "backend": adapter.module, "_NONE": None}  # type: ignore[attr-defined]
+            names = {"torch": torch, "backend": adapter.module, "_NONE": None}
             scope = Scope({}, None, {**names, "backend": self._member("module"), "torch": self._torch()}, "")
             return Function(node, scope, self._defaults(node, scope), receiver=me, owner=Adapter)
         kinds = [cls for cls in type(adapter).__mro__ if is_copied(cls.__module__) and name in vars(cls)]

@@ -188,7 +188,7 @@ def _anothers(means: Means) -> Act:
     owners = Owners()
 
     def act(call: Call) -> Any:
-        answer, other = call.do(), owners.other_than(call.owner)
+        answer, other = call.do(), next(owners.others_than(call.owner), None)
         if other is None:
             return answer
         try:

@@ -34,14 +34,17 @@ def on_arguments(site: Site) -> Iterator[Operator]:
                 _kept(parameter.name),
             )
         yield from _on_signature(parameter, constructs=site.place is Place.GRAPH and site.attribute == "__init__")
-    names = [each.name for each in site.parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-    for one, other in itertools.pairwise(names):
-        yield Operator(
-            f"{one} and {other} in turn",
-            f"takes {one} and {other} in the other order",
-            _in_turn(one, other),
-            _reordered(one, other),
-        )
+    by_position = [each for each in site.parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    for former, latter in itertools.pairwise(by_position):
+        # Python has no signature in which what may be left out comes before what may not.
+        if (former.default is _EMPTY) == (latter.default is _EMPTY):
+            one, other = former.name, latter.name
+            yield Operator(
+                f"{one} and {other} in turn",
+                f"takes {one} and {other} in the other order",
+                _in_turn(one, other),
+                _reordered(one, other),
+            )
 
 
 def _on_values(parameter: inspect.Parameter) -> Iterator[Operator]:

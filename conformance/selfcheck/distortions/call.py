@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import inspect
+import itertools
 import mmap
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -125,15 +126,19 @@ class Owners:
     def __init__(self) -> None:
         self._seen: list[weakref.ref[Any]] = []
 
-    def other_than(self, owner: Any) -> Any:
-        """Another object of the kind of `owner`, which is noted: the one called last, or else any; or ``None``."""
-        alive = [(each, ref) for ref in self._seen if (each := ref()) is not None]
-        self._seen = [ref for each, ref in alive if each is not owner]
-        others = [each for each, _ in alive if each is not owner]
-        self._seen.append(weakref.ref(owner))
-        # Those that were made before the process was forked are not among them, as they are frozen.
-        others = others or [each for each in gc.get_objects() if type(each) is type(owner) and each is not owner]
-        return others[-1] if others else None
+    def others_than(self, owner: Any) -> Iterator[Any]:
+        """The other objects of the kind of `owner`, which is noted: the one called last comes first."""
+        alive = [(each, ref) for ref in self._seen if (each := ref()) is not None and each is not owner]
+        self._seen = [*(ref for _, ref in alive), weakref.ref(owner)]
+        called = [each for each, _ in reversed(alive)]
+        return itertools.chain(called, _never_called(owner, called))
+
+
+def _never_called(owner: Any, called: Sequence[Any]) -> Iterator[Any]:
+    """The other objects of the kind of `owner` that are not among `called`, the newest first."""
+    # Those that were made before the process was forked are not among them, as they are frozen.
+    alive = [each for each in gc.get_objects() if type(each) is type(owner) and each is not owner]
+    yield from (each for each in reversed(alive) if all(each is not other for other in called))
 
 
 def differ(one: Any, other: Any) -> bool:

@@ -78,15 +78,14 @@ def _for_another(means: Means) -> Act:
     owners = Owners()
 
     def act(call: Call) -> Any:
-        other = owners.other_than(call.owner)
-        if other is None:
-            return call.do()
-        try:
-            answer = call.on(other)
-        except Exception:  # whatever the other refuses with, this one is left
-            return call.do()
-        means.mark.set()
-        return answer
+        for other in owners.others_than(call.owner):
+            try:
+                answer = call.on(other)
+            except Exception:  # noqa: S112  # whatever it refuses with, there may be a further one
+                continue
+            means.mark.set()
+            return answer
+        return call.do()
 
     return act
 

@@ -9,7 +9,7 @@ from conformance.records.result import TestResult
 from conformance.requirements.registry import Registry
 from conformance.selfcheck.distortions.distortion import Distortion
 from conformance.selfcheck.distortions.equivalents import Equivalent, reason_for
-from conformance.selfcheck.outcomes import Observed, Outcome, Row, first_kill, kills, reason, strongest
+from conformance.selfcheck.outcomes import Judgement, Observed, Outcome, Row, first_kill, kills, reason, strongest
 from conformance.selfcheck.running import Job
 from conformance.session.cases import Case
 
@@ -74,16 +74,6 @@ def judge_distortion(
     else:
         outcome = Outcome.SURVIVED
         message = "no scored requirement rejects it" if distortion.mark.is_set else _NEVER_DIFFERED
-    return Row(
-        distortion.name,
-        "distortion",
-        distortion.site.name,
-        distortion.implementation,
-        distortion.about,
-        outcome,
-        tuple(sorted(ids)),
-        len(complaints),
-        len(observed.results),
-        message,
-        level=strongest(ids, distortion.adapter.dialect, registry) if outcome is Outcome.KILLED else None,
-    )
+    level = strongest(outcome, ids, distortion.adapter.dialect, registry)
+    judgement = Judgement(outcome, message, ids, len(complaints), level)
+    return judgement.row("distortion", distortion, distortion.implementation, observed, layer=distortion.site.name)

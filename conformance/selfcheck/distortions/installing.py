@@ -32,7 +32,7 @@ def installed(site: Site, operator: Operator, act: Act, adapter: Adapter) -> Abs
 def _at(site: Site, adapter: Adapter, wrap: _Wrap) -> AbstractContextManager[type | None]:
     if site.place is Place.GRAPH:
         return contextlib.nullcontext(_subclass(adapter.graph_class, site.attribute, wrap))
-    module: Any = adapter.module  # type: ignore[attr-defined]  # a site of a module was found on one
+    module: Any = adapter.module  # a site of a module was found on one
     present = getattr(module, site.member)
     changed = _subclass(present, site.attribute, wrap) if site.place is Place.CLASS else wrap(present)
     return _patched(module, site.member, changed)

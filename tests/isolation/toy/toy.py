@@ -59,7 +59,7 @@ class Toy(Adapter):
     def is_current_stream_capturing(self) -> bool:
         return False
 
-    def full(self, *_: Any) -> Any:
+    def full(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
 

@@ -1,0 +1,1 @@
+"""What ``graph-conformance doctor X`` finds out about one implementation, and how it says so."""

@@ -1,0 +1,101 @@
+"""How long a test may take in a worker: less, once its class has hung in several.
+
+A class that hangs often would cost the whole limit each time.  What is shortened must blame nobody who is only slow, so
+the first tests that run into the shorter limit run again with the whole one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conformance.session.cases import Case
+    from conformance.session.options import Options
+
+#: Tests of a class that have hung for the whole limit, before the others get less.
+HANGS = 3
+#: Tests that hung for the shorter limit and then for the whole one, before others that hang are believed at once.
+CONFIRMED = 3
+#: The shorter limit: so many times as long as any test of the class has taken, and no less than so many seconds.
+TIMES = 10.0
+LEAST_S = 5.0
+
+
+@dataclass
+class _History:
+    """What is known of a class.
+
+    Attributes:
+        hangs: tests that have hung for the whole limit.
+        confirmed: those of them that had hung for the shorter limit before.
+        refuted: whether a test has come back that hung for the shorter limit before.
+        longest: seconds that a test has taken which came back.
+    """
+
+    hangs: int = 0
+    confirmed: int = 0
+    refuted: bool = False
+    longest: float = 0.0
+
+
+class Deadlines:
+    """Sets the limit of each test.
+
+    Args:
+        options: what the command line says.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._histories: dict[str, _History] = {}
+        #: Node ids of the tests that must have their whole limit, since they have hung for a shorter one.
+        self._again: set[str] = set()
+
+    def limit(self, case: Case | None) -> float:
+        """The seconds that a test may take."""
+        whole = self._whole(case)
+        if case is None or case.nodeid in self._again or case.seconds > self._options.test_timeout:
+            return whole
+        history = self._history(case)
+        if history.hangs < HANGS or history.refuted:
+            return whole
+        return min(whole, max(LEAST_S, TIMES * history.longest))
+
+    def came_back(self, case: Case, seconds: float) -> None:
+        """Note that a test has come back after so many seconds; one that had hung before shows a class that is slow."""
+        history = self._history(case)
+        history.longest = max(history.longest, seconds)
+        history.refuted |= case.nodeid in self._again
+
+    def runs_again(self, case: Case, allowed: float) -> bool:
+        """Whether a test that has not come back in `allowed` seconds must have its whole limit before it is judged."""
+        history = self._history(case)
+        if self.is_whole(case, allowed):
+            history.hangs += 1
+            history.confirmed += case.nodeid in self._again
+            return False
+        if history.confirmed >= CONFIRMED:
+            return False
+        self._again.add(case.nodeid)
+        return True
+
+    def is_whole(self, case: Case, allowed: float) -> bool:
+        """Whether `allowed` seconds are all that a test may take."""
+        return allowed >= self._whole(case)
+
+    def remark(self, case: Case) -> str:
+        """Why a test had less than the whole limit."""
+        hangs = self._history(case).hangs
+        return f"(less than its {self._whole(case):g} s, for which {hangs} tests had hung)"
+
+    def _history(self, case: Case) -> _History:
+        return self._histories.setdefault(case.implementation, _History())
+
+    def _whole(self, case: Case | None) -> float:
+        """The limit: more where a test was asked to draw more than usual."""
+        if case is None:
+            return self._options.test_timeout
+        limit = max(self._options.test_timeout, case.seconds)
+        exploring = case.draws and self._options.explore is not None
+        return limit * max(1.0, self._options.examples) if exploring else limit

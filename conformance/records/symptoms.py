@@ -1,0 +1,142 @@
+"""What a test that went wrong has in common with others: the part of its result that no value of the test is in."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from conformance.errors import one_line
+from conformance.records.result import TestResult
+from conformance.records.verdicts import Verdict
+
+#: Characters of a text that are looked at: what is common stands at its beginning.
+_LOOKED_AT = 600
+#: Characters of a symptom.
+_SHOWN = 160
+
+#: ``TypeError: …`` alone, after other words, or with some between the two.
+_EXCEPTION = re.compile(
+    r"\b(?P<type>[A-Za-z_]\w{0,60}(?:Error|Exception|Exit|Interrupt))"
+    r"(?:, which refuses nothing| instead)?: (?P<words>.+)"
+)
+_NO_ARGUMENT = re.compile(r"(?P<owner>[\w.<>]{1,120})\(\) got an unexpected keyword argument '(?P<name>\w{1,80})'")
+_NO_ATTRIBUTE = re.compile(
+    r"(?P<kind>module |type object )?'(?P<owner>[\w.]{1,120})'(?: object)? has no attribute '(?P<name>\w{1,80})'"
+)
+#: What differs between two tests with one cause.
+_VALUES = re.compile(
+    r"""
+    <[^<>]{0,200}\ at\ 0x[0-9a-fA-F]+>                        # an object
+    | (?<!\w)(?:[A-Za-z]:[/\\]|[~.]{0,2}/)[\w./\\~=-]+         # a path
+    | (?<![\w.-])[\w.-]+(?:[/\\][\w.-]+)*[/\\][\w-]+\.\w{1,5}\b          # a file
+    | \b0x[0-9a-fA-F]+\b                                      # an address
+    | (?<![\w.])[-+]?\d+(?:[_,]\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?j?   # a number
+    | [-+]?\b(?:nan|inf)\b
+    """,
+    re.VERBOSE,
+)
+_SEVERAL = re.compile(r"[\[({]\s*…(?:\s*,\s*…?)*\s*[\])}]|…(?:\s*,\s*…)+")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+#: So many words say something; fewer are a value like ``[False, False]``.
+_WORDS = 3
+
+_FRAME = re.compile(r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+) in (?P<function>.+)$')
+_OF_THE_KIT = ("suites/", "conformance/")
+
+
+class Symptom(NamedTuple):
+    """What one test shows.
+
+    Attributes:
+        key: of its kind, the same for each test that shows it; ``None`` when the test has nothing in common with any.
+        words: to a person, with the values of this test.
+    """
+
+    key: tuple[str, ...] | None
+    words: str
+
+
+def symptom_of(result: TestResult) -> Symptom:
+    """What `result`, of a test that went wrong, shows.
+
+    >>> symptom_of(TestResult("t", (), Verdict.FAIL, message="IndexError: no element 7 in x.py:12")).key
+    ('IndexError', 'no element … in …')
+    """
+    if result.verdict.is_loss:
+        return _loss(result)
+    text = (result.seen or result.message)[:_LOOKED_AT]
+    # Where it is known that something is missing, a line says so in front of the exception.
+    raised = next(filter(None, map(_EXCEPTION.search, text.split("\n")[:2])), None)
+    if raised is not None:
+        return _exception(raised["type"], raised["words"])
+    line = one_line(text, _SHOWN)
+    common = without_values(line)
+    return Symptom((result.verdict.value, common) if len(_WORD.findall(common)) >= _WORDS else None, line)
+
+
+def without_values(text: str) -> str:
+    """`text` with ``…`` for each number, shape, address, object and path in it.
+
+    >>> without_values("37 of 37 elements differ; the first, at (0, 3), is -7.0 and should be nan")
+    '… of … elements differ; the first, at …, is … and should be …'
+    """
+    return _SEVERAL.sub("…", _VALUES.sub("…", text))
+
+
+def _exception(kind: str, words: str) -> Symptom:
+    missing = _missing(words)
+    if missing is not None:
+        return missing
+    line = one_line(f"{kind}: {words}", _SHOWN)
+    return Symptom((kind, without_values(one_line(words, _SHOWN))), line)
+
+
+def _missing(words: str) -> Symptom | None:
+    """A name that something has not."""
+    argument = _NO_ARGUMENT.search(words)
+    if argument is not None:
+        owner, name = argument["owner"], argument["name"]
+        called = owner.removesuffix(".__init__")
+        subject = f"{owner}()" if called == owner else f"the constructor of {called}"
+        return Symptom(("argument", owner, name), f"{subject} takes no {name}")
+    attribute = _NO_ATTRIBUTE.search(words)
+    if attribute is None:
+        return None
+    owner, name = attribute["owner"], attribute["name"]
+    return Symptom(("attribute", owner, name), f"{owner} has no {name}")
+
+
+# -- processes that ended or did not come back ------------------------------------------------------------------------
+
+
+def _loss(result: TestResult) -> Symptom:
+    """How the process ended, and where it was."""
+    ending = result.ending or {}
+    status = ending.get("exit_status")
+    if result.verdict is Verdict.TIMEOUT:
+        how = "did not come back"
+    elif ending.get("signal"):
+        how = f"ended by {ending['signal']}"
+    else:
+        how = one_line(result.message, _SHOWN) if status is None else f"ended with exit status {status}"
+    place = _place(str(ending.get("stacks") or ""), [str(call) for call in ending.get("calls") or ()])
+    words = f"the process {how}" if result.verdict is not Verdict.TIMEOUT else how
+    return Symptom(
+        (result.verdict.value, without_values(how), place), one_line(f"{words}, in {place}" if place else words, _SHOWN)
+    )
+
+
+def _place(stacks: str, calls: list[str]) -> str:
+    """Where a process was: its innermost frame, or the call that it made, when that is no Python code."""
+    lines = stacks.splitlines()
+    # The thread that ended the process is named so; where none is, the last one is the main thread.
+    heads = [number for number, line in enumerate(lines) if "most recent call first" in line]
+    current = [number for number in heads if lines[number].startswith("Current thread")] or heads
+    for line in lines[current[-1] + 1 :] if current else ():
+        frame = _FRAME.match(line)
+        if frame is None:
+            continue
+        if frame["file"].startswith(_OF_THE_KIT):
+            break
+        return f"{frame['function']} ({frame['file']}:{frame['line']})"
+    return calls[-1] if calls else ""

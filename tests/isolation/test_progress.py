@@ -1,0 +1,17 @@
+"""How far a session with workers has come is known where nothing but their results is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.isolation.conftest import session
+
+
+def test_each_test_is_counted_once_whoever_ran_it(toy_folder: Path, tmp_path: Path) -> None:
+    of_run = ("-p", "conformance.cli.suites_of_run", "--tb=no", "-rN", "test_toy.py")
+    crashing = "segmentation-fault@segmentation-fault"
+    outcome = session(toy_folder, tmp_path / "run.jsonl", *of_run, HOSTILE=crashing)
+    total = len(outcome.verdicts)
+    lines = [line for line in outcome.output.splitlines() if " tests (" in line]
+    assert lines[-1] == f"{total} of {total} tests (100%), 1 crash"
+    assert outcome.output.rstrip().splitlines()[-1] == outcome.record.claim.line
