@@ -50,7 +50,7 @@ class Computing(Inlining):
             result = function(*plain, **{key: value.value for key, value in keywords.items()})  # type: ignore[attr-defined]
         except ConformanceError as error:
             raise Unwritable(str(error)) from None
-        return Known(result)
+        return result if isinstance(result, Value) else Known(result)
 
     def _computed_builtin(self, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value | None:
         if function is isinstance:
