@@ -17,6 +17,7 @@ from suites.misuse.programs import (
     capturing,
     capturing_keep,
     failed,
+    name,
     new,
     new_keep,
     reset,
@@ -98,8 +99,8 @@ CALLS: dict[str, Call] = {
 }
 
 
-def refusals(impl: Adapter, key: str, folder: Path) -> list[tuple[State, Exception | None]]:
-    """What the call `key` of `CALLS` raises in each of its states that the class can be brought into.
+def refusals(impl: Adapter, key: str, folder: Path) -> list[tuple[str, Exception | None]]:
+    """What the call `key` of `CALLS` raises in each of its states, by name, that the class can be brought into.
 
     Raises:
         Unsupported: the class does not owe the call.
@@ -108,12 +109,12 @@ def refusals(impl: Adapter, key: str, folder: Path) -> list[tuple[State, Excepti
     require(impl, call.capability)
     if key == "reset":
         impl.need_reset()
-    seen: list[tuple[State, Exception | None]] = []
+    seen: list[tuple[str, Exception | None]] = []
     for state in call.states:
         if (state in KEPT and not impl.owes("keep_graph")) or (state in RESET and not impl.has_reset):
             continue
         with stream_kept(impl), contextlib.suppress(Unsupported), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a class may warn where debugging is off, or of what it ignores
             with impl.stream(impl.new_stream()), state(impl, Affine(impl)) as graph:
-                seen.append((state, caught(lambda: call.make(impl, graph, folder / "graph.dot"))))
+                seen.append((name(state), caught(lambda: call.make(impl, graph, folder / "graph.dot"))))
     return seen

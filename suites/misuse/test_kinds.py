@@ -13,7 +13,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
 from suites.misuse.calls import CALLS, begin, refusals, require
-from suites.misuse.programs import State, captured, in_states, name, new
+from suites.misuse.programs import State, captured, in_states, new
 from suites.support.captures import capture_between
 from suites.support.captures import captured as captured_graph
 from suites.support.disturbances import attempt, device_synchronize, host_read
@@ -38,7 +38,7 @@ def expect_kind(error: Exception | None, kinds: tuple[type[Exception], ...], wha
 def test_call_in_a_state(impl: Adapter, key: str, tmp_path: Path) -> None:
     """A call that the graph's state does not allow, in each such state that the class can be brought into."""
     for state, error in refusals(impl, key, tmp_path):
-        expect_kind(error, STATE, f"{key} on a graph in the state {name(state)!r}")
+        expect_kind(error, STATE, f"{key} on a graph in the state {state!r}")
 
 
 @requirement("misuse.refusals-are-runtime-errors")
