@@ -172,15 +172,22 @@ def runs_as_soon_as_it_can() -> AbstractContextManager[Any]:
 # -- one node for several operators -----------------------------------------------------------------------------------
 
 
+class _InTurn:
+    """Runs kernels one after the other, however many were fused before."""
+
+    def __init__(self, *kernels: Any) -> None:
+        self._runs = [run for kernel in kernels for run in getattr(kernel.run, "_runs", [kernel.run])]
+
+    def __call__(self) -> None:
+        for run in self._runs:
+            run()
+
+
 def _fused(first: KernelCall, second: KernelCall) -> KernelCall:
     kernels = first.function.kernel, second.function.kernel
-
-    def run() -> None:
-        for kernel in kernels:
-            kernel.run()
-
     memory = tuple({id(each): each for kernel in kernels for each in kernel.memory}.values())
-    return KernelCall(Function(OperatorKernel("+".join(kernel.name for kernel in kernels), memory, None, run)))
+    name = "+".join(kernel.name for kernel in kernels)
+    return KernelCall(Function(OperatorKernel(name, memory, None, _InTurn(*kernels))))
 
 
 def _waited_for(capture: Capture, node: Node, stream: Any) -> bool:
