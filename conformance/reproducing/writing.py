@@ -166,7 +166,7 @@ def _shortest(adapter: Adapter, write_down: _Write) -> Program:
             after, shorter = _specialised(adapter, other, write_down)
         except (Unwritable, NeedsStatements, NotInline, LookupError):
             continue
-        if shorter.lines < program.lines:
+        if shorter.lines < program.lines and other.real == decisions.real:  # a class is no shorter to read
             decisions, specialiser, program = other, after, shorter
     return program
 

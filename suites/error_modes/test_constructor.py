@@ -54,8 +54,8 @@ class Disturbed:
             expect_raises("a graph whose capture ended with an error refuses to replay", self.graph.replay)
 
 
-def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]) -> tuple[Disturbed | None, str]:
-    """A capture in `mode` with the `call` in it, or ``None`` if the mode is refused; and what was said of it."""
+def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]) -> tuple[Disturbed, bool, str]:
+    """A capture in `mode` with the `call` in it, whether the mode was taken, and what was said of it."""
     program = Affine(impl)
     graphs: list[Any] = []
     refusals: list[Exception | None] = []
@@ -78,7 +78,8 @@ def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]
         warnings.simplefilter("always")
         ending = caught(capture)
     said = "; ".join(sorted({str(entry.message) for entry in entries}))
-    return (Disturbed(program, graphs[0], refusals[0], ending), said) if refusals else (None, in_words(ending))
+    outcome = Disturbed(program, graphs[0] if graphs else None, refusals[0] if refusals else None, ending)
+    return outcome, bool(refusals), said if refusals else in_words(ending)
 
 
 def disturbed(impl: Adapter, way: str, mode: str, call: Callable[[], Any]) -> Disturbed:
@@ -87,9 +88,9 @@ def disturbed(impl: Adapter, way: str, mode: str, call: Callable[[], Any]) -> Di
     Raises:
         Unsupported: the backend refuses the mode, or warns of what it makes of it.
     """
-    _, usual = _captured(impl, way, "default", lambda: None)
-    outcome, said = _captured(impl, way, mode, call)
-    if outcome is None or said != usual:
+    _, _, usual = _captured(impl, way, "default", lambda: None)
+    outcome, taken, said = _captured(impl, way, mode, call)
+    if not taken or said != usual:
         raise Unsupported(f"the backend makes of the mode {mode!r} what it says itself: {said}")
     return outcome
 
@@ -113,12 +114,12 @@ def test_documented_name(impl: Adapter, way: str, mode: str) -> None:
 def test_default_is_the_default(impl: Adapter, caller: str, way: str) -> None:
     """What becomes of a call in the mode that is left out becomes of it in the one named default."""
     call = unsafe(impl) if caller == "own-thread" else unsafe_elsewhere(impl)
-    left_out, _ = _captured(impl, way, None, call)
-    named, _ = _captured(impl, way, "default", call)
+    left_out, one, _ = _captured(impl, way, None, call)
+    named, other, _ = _captured(impl, way, "default", call)
     promise = "capture_error_mode is 'default' when it is left out: an unsafe call is allowed in both captures, or none"
     seen = f"left out: {left_out}; 'default': {named}"
-    outcomes = [None if one is None else (one.refusal is None, one.ending is None) for one in (left_out, named)]
-    expect(outcomes[0] == outcomes[1], promise, seen)
+    alike = (left_out.refusal is None, left_out.ending is None) == (named.refusal is None, named.ending is None)
+    expect(one == other and (not one or alike), promise, seen)
 
 
 @requirement("error-modes.accelerator-own-thread")
