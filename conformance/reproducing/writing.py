@@ -185,8 +185,9 @@ def _specialised(adapter: Adapter, decisions: Decisions, write_down: _Write) -> 
         )
         main.body = main.body or [ast.Pass()]
         for entry in definitions:
-            if isinstance(entry, ast.FunctionDef):
-                entry.body = tidy(entry.body) or [ast.Pass()]
+            for function in entry.body if isinstance(entry, ast.ClassDef) else [entry]:
+                if isinstance(function, ast.FunctionDef):
+                    function.body = tidy(function.body) or [ast.Pass()]
         written = (*pruned(definitions, main), main)
         texts = [ast.unparse(ast.fix_missing_locations(entry)) for entry in written]
         return specialiser, Program(tuple(specialiser.imports), tuple(texts[:-1]), texts[-1])
