@@ -166,7 +166,7 @@ def _shortest(adapter: Adapter, write_down: _Write) -> Program:
             after, shorter = _specialised(adapter, other, write_down)
         except (Unwritable, NeedsStatements, NotInline, LookupError):
             continue
-        if shorter.lines < program.lines:
+        if shorter.lines < program.lines and other.real == decisions.real:  # a class is no shorter to read
             decisions, specialiser, program = other, after, shorter
     return program
 
@@ -185,8 +185,9 @@ def _specialised(adapter: Adapter, decisions: Decisions, write_down: _Write) -> 
         )
         main.body = main.body or [ast.Pass()]
         for entry in definitions:
-            if isinstance(entry, ast.FunctionDef):
-                entry.body = tidy(entry.body) or [ast.Pass()]
+            for function in entry.body if isinstance(entry, ast.ClassDef) else [entry]:
+                if isinstance(function, ast.FunctionDef):
+                    function.body = tidy(function.body) or [ast.Pass()]
         written = (*pruned(definitions, main), main)
         texts = [ast.unparse(ast.fix_missing_locations(entry)) for entry in written]
         return specialiser, Program(tuple(specialiser.imports), tuple(texts[:-1]), texts[-1])

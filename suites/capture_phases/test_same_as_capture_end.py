@@ -144,7 +144,7 @@ def test_dropped_between(impl: Adapter, *, keep_graph: bool) -> None:
     """Graphs dropped between the phases leave earlier and later graphs as they are."""
     older, program = finished(impl, keep_graph=keep_graph)
     for _ in range(3):
-        graph, _ = begun(impl, keep_graph=keep_graph)
+        graph = begun(impl, keep_graph=keep_graph)[0]
         impl.synchronize()
         del graph
     program.check(impl, older, "a graph that was dropped between the phases does no harm to another")

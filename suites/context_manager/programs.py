@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from conformance.adapter import Adapter
@@ -13,19 +12,8 @@ class Interruption(BaseException):
     """An exception outside `Exception`, like KeyboardInterrupt."""
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call of an overridden method.
-
-    Attributes:
-        method: its name.
-        arguments: what it was given, by position and by name.
-        seen: what was looked at when it came.
-    """
-
-    method: str
-    arguments: tuple[Any, ...]
-    seen: Any
+#: A call of an overridden method: its name, what it was given, by position and by name, and what was looked at then.
+Call = tuple[str, tuple[Any, ...], Any]
 
 
 def overriding_graph(impl: Adapter, calls: list[Call], look: Callable[[], Any] = lambda: None) -> Any:
@@ -37,11 +25,11 @@ def overriding_graph(impl: Adapter, calls: list[Call], look: Callable[[], Any] =
     base: Any = impl.graph_class
 
     def capture_begin(self: Any, *arguments: Any, **settings: Any) -> None:
-        calls.append(Call("capture_begin", (*arguments, *settings.values()), look()))
+        calls.append(("capture_begin", (*arguments, *settings.values()), look()))
         base.capture_begin(self, *arguments, **settings)
 
     def capture_end(self: Any) -> None:
-        calls.append(Call("capture_end", (), None))
+        calls.append(("capture_end", (), None))
         base.capture_end(self)
 
     try:

@@ -28,14 +28,14 @@ def test_overridden_methods(impl: Adapter, end: str) -> None:
     order: list[list[str]] = []
 
     def body() -> None:
-        order.append([call.method for call in calls])
+        order.append([method for method, _, _ in calls])
         x.add_(2.0)
         if end == "body-raises":
             raise Unrelated("from the body")
 
     with stream_kept(impl), contextlib.suppress(Unrelated), impl.capture(graph):
         body()
-    order.append([call.method for call in calls])
+    order.append([method for method, _, _ in calls])
     promise = "the context manager calls the graph's own capture_begin and capture_end, each once"
     expect(order == [["capture_begin"], ["capture_begin", "capture_end"]], promise, f"before and after it: {order}")
     replay(impl, graph, times=3)
@@ -54,7 +54,7 @@ def test_pool_reaches_capture_begin(impl: Adapter) -> None:
             return
         with impl.capture(graph, pool=pool):
             x.add_(1.0)
-        given = [argument for call in calls for argument in call.arguments]
+        given = [argument for _, arguments, _ in calls for argument in arguments]
         has_token = any(argument is token or equal(argument, token) for argument in given)
         promise = "a pool goes from the context manager to capture_begin, and none does when there is none"
         expect(has_token == (pool is token), promise, f"capture_begin was given {given!r} for the pool {pool!r}")
@@ -76,6 +76,6 @@ def test_device_is_done_before_the_capture(impl: Adapter) -> None:
         event.record(stream)
     with impl.capture(graph):
         y.add_(1.0)
-    seen = [call.seen for call in calls if call.method == "capture_begin"]
+    seen = [seen for method, _, seen in calls if method == "capture_begin"]
     expect(seen == [True], "entering waits for the device before the capture begins", f"done at that time: {seen}")
     expect_equal(impl, x, 3.0, "work from before the block runs as usual")

@@ -16,7 +16,7 @@ from conformance.markers import needs, requirement
 from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
 from suites.support.data import arrows_in, data_of
-from suites.support.dot import NotDot, read
+from suites.support.dot import NotDot, following, read
 from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import OPERATORS, fork, row_of_operators, uneven_fork
@@ -146,7 +146,7 @@ def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None
     """Operators of one stream are nodes in a row, each a predecessor of the next."""
     drawing = dumped(impl, kept_graph(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")
     nodes = len(drawing.nodes)
-    pairs = sum(len(drawing.following(node)) for node in drawing.nodes)
+    pairs = sum(len(following(drawing.edges, node)) for node in drawing.nodes)
     expect(
         pairs == nodes * (nodes - 1) // 2,
         "a dump shows the order of the work of one stream",
@@ -190,7 +190,7 @@ def test_as_the_graph_data_have_it(impl: Adapter, tmp_path: Path) -> None:
 def test_fork_and_join(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """One node comes before both branches, one after both, and the branches are not ordered."""
     drawing = dumped(impl, kept_graph(impl, fork(impl)), tmp_path / "graph.dot", verbose=verbose)
-    after = {node: drawing.following(node) for node in drawing.nodes}
+    after = {node: following(drawing.edges, node) for node in drawing.nodes}
     loose = [(a, b) for a in drawing.nodes for b in drawing.nodes if a < b and b not in after[a] and a not in after[b]]
     expect(bool(loose), "the branches of a fork are not ordered", f"all nodes are in a row: {drawing.edges}")
     for left, right in loose:
@@ -209,7 +209,7 @@ def test_direction(impl: Adapter, tmp_path: Path, *, verbose: bool) -> None:
     """Of a little work before a fork and much after the join, most comes after: the arrows lead forward."""
     drawing = dumped(impl, kept_graph(impl, uneven_fork(impl)), tmp_path / "graph.dot", verbose=verbose)
     expect_forward(
-        {node: drawing.following(node) for node in drawing.nodes}, "arrows lead from earlier work to later work"
+        {node: following(drawing.edges, node) for node in drawing.nodes}, "arrows lead from earlier work to later work"
     )
 
 

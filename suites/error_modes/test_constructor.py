@@ -54,8 +54,8 @@ class Disturbed:
             expect_raises("a graph whose capture ended with an error refuses to replay", self.graph.replay)
 
 
-def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]) -> tuple[Disturbed | None, str]:
-    """A capture in `mode` with the `call` in it, or ``None`` if the mode is refused; and what was said of it."""
+def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]) -> tuple[Disturbed, bool, list[Any]]:
+    """A capture in `mode` with the `call` in it, whether the mode was taken, and the warnings."""
     program = Affine(impl)
     graphs: list[Any] = []
     refusals: list[Exception | None] = []
@@ -77,8 +77,13 @@ def _captured(impl: Adapter, way: str, mode: str | None, call: Callable[[], Any]
     with stream_kept(impl), warnings.catch_warnings(record=True) as entries:
         warnings.simplefilter("always")
         ending = caught(capture)
-    said = "; ".join(sorted({str(entry.message) for entry in entries}))
-    return (Disturbed(program, graphs[0], refusals[0], ending), said) if refusals else (None, in_words(ending))
+    outcome = Disturbed(program, graphs[0] if graphs else None, refusals[0] if refusals else None, ending)
+    return outcome, bool(refusals), entries
+
+
+def _said(outcome: Disturbed, taken: bool, entries: list[Any]) -> str:
+    """What an implementation said of the mode."""
+    return "; ".join(sorted({str(entry.message) for entry in entries})) if taken else in_words(outcome.ending)
 
 
 def disturbed(impl: Adapter, way: str, mode: str, call: Callable[[], Any]) -> Disturbed:
@@ -87,9 +92,10 @@ def disturbed(impl: Adapter, way: str, mode: str, call: Callable[[], Any]) -> Di
     Raises:
         Unsupported: the backend refuses the mode, or warns of what it makes of it.
     """
-    _, usual = _captured(impl, way, "default", lambda: None)
-    outcome, said = _captured(impl, way, mode, call)
-    if outcome is None or said != usual:
+    usual = _said(*_captured(impl, way, "default", lambda: None))
+    outcome, taken, entries = _captured(impl, way, mode, call)
+    said = _said(outcome, taken, entries)
+    if not taken or said != usual:
         raise Unsupported(f"the backend makes of the mode {mode!r} what it says itself: {said}")
     return outcome
 
@@ -113,12 +119,12 @@ def test_documented_name(impl: Adapter, way: str, mode: str) -> None:
 def test_default_is_the_default(impl: Adapter, caller: str, way: str) -> None:
     """What becomes of a call in the mode that is left out becomes of it in the one named default."""
     call = unsafe(impl) if caller == "own-thread" else unsafe_elsewhere(impl)
-    left_out, _ = _captured(impl, way, None, call)
-    named, _ = _captured(impl, way, "default", call)
+    left_out, one, _ = _captured(impl, way, None, call)
+    named, other, _ = _captured(impl, way, "default", call)
     promise = "capture_error_mode is 'default' when it is left out: an unsafe call is allowed in both captures, or none"
     seen = f"left out: {left_out}; 'default': {named}"
-    outcomes = [None if one is None else (one.refusal is None, one.ending is None) for one in (left_out, named)]
-    expect(outcomes[0] == outcomes[1], promise, seen)
+    alike = (left_out.refusal is None, left_out.ending is None) == (named.refusal is None, named.ending is None)
+    expect(one == other and (not one or alike), promise, seen)
 
 
 @requirement("error-modes.accelerator-own-thread")
@@ -139,7 +145,7 @@ def test_own_call_allowed(impl: Adapter, way: str) -> None:
     outcome = disturbed(impl, way, "relaxed", unsafe(impl))
     promise = "'relaxed' allows the capturing thread to make unsafe calls"
     expect(outcome.refusal is None and outcome.ending is None, promise, str(outcome))
-    outcome.check(impl, promise)
+    outcome.program.check(impl, outcome.graph, promise)
 
 
 @requirement("error-modes.accelerator-other-thread")
@@ -151,7 +157,7 @@ def test_foreign_call_allowed(impl: Adapter, way: str, mode: str) -> None:
     outcome = disturbed(impl, way, mode, unsafe_elsewhere(impl))
     promise = f"under {mode!r} an unsafe call of another thread works and leaves the capture whole"
     expect(outcome.refusal is None and outcome.ending is None, promise, str(outcome))
-    outcome.check(impl, promise)
+    outcome.program.check(impl, outcome.graph, promise)
 
 
 @requirement("error-modes.accelerator-global-other-thread")

@@ -11,7 +11,7 @@ from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, is_refusal
 from conformance.markers import needs, requirement
 from suites.error_modes.programs import capture_in_worker, every_mode, expect_allowed, expect_refused
-from suites.support.disturbances import Attempt, attempt
+from suites.support.disturbances import attempt
 from suites.support.modes import need_global_default, unsafe, unsafe_elsewhere
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import Affine
@@ -105,8 +105,12 @@ def test_worker_other_modes(impl: Adapter, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["global", "thread_local"])
 def test_worker_own_call(impl: Adapter, mode: str) -> None:
     """A worker thread's own call is refused as the main thread's would be."""
-    outcome: Attempt = in_thread(lambda: attempt(impl, Affine(impl).body, unsafe(impl), mode=mode))
-    expect_refused(outcome, f"under {mode!r} an unsafe call of the worker thread that captures raises")
+
+    def thread() -> None:
+        outcome = attempt(impl, Affine(impl).body, unsafe(impl), mode=mode)
+        expect_refused(outcome, f"under {mode!r} an unsafe call of the worker thread that captures raises")
+
+    in_thread(thread)
 
 
 @requirement("error-modes.other-thread-ordinary-work")

@@ -11,6 +11,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise, expect_raises
 from suites.lifecycle.scenarios import Name, Scenarios, added
 from suites.support.captures import capture_between, replay
+from suites.support.dot import following
 from suites.support.dumps import dump, dumped, enable, quiet
 from suites.support.template import Template
 
@@ -26,7 +27,7 @@ def kept_graphs_dump(impl: Adapter, short: Any, long: Any, counts: tuple[int, in
                 drawing = dumped(impl, graph, Path(folder) / f"{turn}_{count}.dot")
                 nodes = len(drawing.nodes)
                 expect(nodes >= 1, f"a dump shows the captured graph, here {count} operators", "no nodes")
-                ordered = sum(len(drawing.following(node)) for node in drawing.nodes)
+                ordered = sum(len(following(drawing.edges, node)) for node in drawing.nodes)
                 promise = "a dump shows the order of the work of one stream"
                 expect(ordered == nodes * (nodes - 1) // 2, promise, f"{ordered} ordered pairs of {nodes} nodes")
                 if edit:

@@ -13,7 +13,7 @@ from suites.support.captures import capture_into, replay
 from suites.support.needs import need_capability
 from suites.support.programs import Counter
 from suites.support.states import graph_in_state
-from suites.support.user_objects import Kept, runtime_with_user_objects
+from suites.support.user_objects import Kept, expect_destroyed, keep, runtime_with_user_objects
 
 PROMISES = {
     "reset": "reset() destroys what the graph held: its template and its executable",
@@ -78,14 +78,14 @@ def expect_unkept_until(impl: Adapter, end: str) -> None:
     """Reject unless what a hook sees of a graph that is not kept is gone after `end`, the executable included."""
     need_capability(impl, "hooks")
     runtime_with_user_objects(impl)  # a class may not let go out of its hook what says that there are none
-    witnesses: list[Kept] = []
+    witnesses: list[int] = []
     holder = [impl.new_graph(False)]
-    handle = holder[0].register_capture_end_hook(lambda graph: witnesses.append(Kept(impl, impl.raw_graph(graph))))
+    handle = holder[0].register_capture_end_hook(lambda graph: witnesses.append(keep(impl, impl.raw_graph(graph))[0]))
     capture_into(impl, holder[0], Counter(impl).body)
     handle.remove()
     replay(impl, holder[0], 2)
     end_of(impl, holder, end)
-    witnesses[0].expect_destroyed(PROMISES[end])
+    expect_destroyed(witnesses[0], PROMISES[end])
 
 
 @requirement("reset.destroys-graph")

@@ -42,16 +42,17 @@ class Drawing:
         """For each node the nodes that edges lead to from it."""
         return {node: [later for earlier, later in self.edges if earlier == node] for node in self.nodes}
 
-    def following(self, start: str) -> set[str]:
-        """The nodes that edges lead to from `start`, directly or through others."""
-        followers: set[str] = set()
-        waiting = [start]
-        while waiting:
-            node = waiting.pop()
-            new = {later for earlier, later in self.edges if earlier == node} - followers
-            followers |= new
-            waiting.extend(new)
-        return followers
+
+def following(edges: list[tuple[str, str]], start: str) -> set[str]:
+    """The nodes that edges lead to from `start`, directly or through others."""
+    followers: set[str] = set()
+    waiting = [start]
+    while waiting:
+        node = waiting.pop()
+        new = {later for earlier, later in edges if earlier == node} - followers
+        followers |= new
+        waiting.extend(new)
+    return followers
 
 
 def read(text: str) -> Drawing:

@@ -15,6 +15,13 @@ from suites.support.handles import runtime_call, runtime_of
 from suites.support.template import Template, memset_parameters
 
 
+def told(impl: Adapter, name: str, subject: Any) -> set[int]:
+    """The nodes that a function gives when it is told how many there are."""
+    count = int(runtime_call(impl, name, subject)[-1])
+    nodes = runtime_call(impl, name, subject, count)[0][:count] if count else []
+    return {int(node) for node in nodes}
+
+
 class Editor(Template):
     """A template with more that can be asked of it and done to it."""
 
@@ -37,9 +44,7 @@ class Editor(Template):
 
     def counted(self, name: str, subject: Any) -> set[int]:
         """The nodes that a function gives when it is told how many there are."""
-        count = int(self._call(name, subject)[-1])
-        nodes = self._call(name, subject, count)[0][:count] if count else []
-        return {int(node) for node in nodes}
+        return told(self._impl, name, subject)
 
     def chain(self) -> list[Any]:
         """The nodes of a template that puts all of them in a row, in that order."""

@@ -34,6 +34,31 @@ def runtime_with_user_objects(impl: Adapter) -> Any:
     return runtime
 
 
+def keep(impl: Adapter, template: int) -> tuple[int, Any]:
+    """Let a template refer to a new user object; return its number and its handle.
+
+    Raises:
+        Unsupported: the runtime or the device has no user objects.
+    """
+    number, runtime = next(_numbers), runtime_with_user_objects(impl)
+    destroy = runtime.cudaHostFn_t(init_value=ctypes.cast(_note, ctypes.c_void_p).value)
+    alone = runtime.cudaUserObjectFlags.cudaUserObjectNoDestructorSync
+    (handle,) = runtime_call(impl, "cudaUserObjectCreate", number, destroy, 1, int(alone))
+    move = runtime.cudaUserObjectRetainFlags.cudaGraphUserObjectMove
+    subject = runtime.cudaGraph_t(init_value=template)
+    runtime_call(impl, "cudaGraphRetainUserObject", subject, handle, 1, int(move))
+    return number, handle
+
+
+def expect_destroyed(number: int, promise: str) -> None:
+    """Reject unless the last reference to a user object goes soon."""
+    until = time.monotonic() + SOON_S
+    while number not in _destroyed_ids and time.monotonic() < until:
+        time.sleep(0.001)
+    seen = f"{SOON_S:g} s later the runtime still has a template or an executable of it"
+    expect(number in _destroyed_ids, promise, seen)
+
+
 class Kept:
     """A user object of the runtime that one template refers to, and whatever is made of that template from then on.
 
@@ -47,33 +72,17 @@ class Kept:
 
     def __init__(self, impl: Adapter, template: int) -> None:
         self._impl = impl
-        self._number = next(_numbers)
-        runtime = runtime_with_user_objects(impl)
-        destroy = runtime.cudaHostFn_t(init_value=ctypes.cast(_note, ctypes.c_void_p).value)
-        alone = runtime.cudaUserObjectFlags.cudaUserObjectNoDestructorSync
-        (self._handle,) = runtime_call(impl, "cudaUserObjectCreate", self._number, destroy, 1, int(alone))
-        move = runtime.cudaUserObjectRetainFlags.cudaGraphUserObjectMove
-        runtime_call(impl, "cudaGraphRetainUserObject", self._template(template), self._handle, 1, int(move))
-
-    def _template(self, template: int) -> Any:
-        return runtime_of(self._impl).cudaGraph_t(init_value=template)
+        self._number, self._handle = keep(impl, template)
 
     def release(self, template: int) -> None:
         """Take the template's reference away; what was made of the template keeps its own."""
-        runtime_call(self._impl, "cudaGraphReleaseUserObject", self._template(template), self._handle, 1)
-
-    @property
-    def destroyed(self) -> bool:
-        """Whether the last reference is known to be gone."""
-        return self._number in _destroyed_ids
+        subject = runtime_of(self._impl).cudaGraph_t(init_value=template)
+        runtime_call(self._impl, "cudaGraphReleaseUserObject", subject, self._handle, 1)
 
     def expect_alive(self, promise: str) -> None:
         """Reject if nothing refers to it any more."""
-        expect(not self.destroyed, promise, "all that the runtime had of it is destroyed")
+        expect(self._number not in _destroyed_ids, promise, "all that the runtime had of it is destroyed")
 
     def expect_destroyed(self, promise: str) -> None:
         """Reject unless its last reference goes soon."""
-        until = time.monotonic() + SOON_S
-        while not self.destroyed and time.monotonic() < until:
-            time.sleep(0.001)
-        expect(self.destroyed, promise, f"{SOON_S:g} s later the runtime still has a template or an executable of it")
+        expect_destroyed(self._number, promise)

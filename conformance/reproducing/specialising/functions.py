@@ -66,10 +66,12 @@ class Functions(Lifting):
                 call = Call(function, inline=True)
                 self._calls.append(call)
                 self._catching += 1
+                self._lambdas += 1
                 try:
                     value = self._body(function, scope, call)
                     body = self.lift(value)
                 finally:
+                    self._lambdas -= 1
                     self._catching -= 1
                     self._calls.pop()
             return ast.Lambda(arguments, body)
@@ -224,6 +226,8 @@ class Functions(Lifting):
                 self._names = names | set(self._written.values()) | set(self._origins.values())
             self.functions.append(node)
         elif self._out is None and isinstance(function.receiver, Instance):
+            if self._lambdas:
+                raise NeedsStatements(function.name)  # a function of its own has room
             raise Again("real", function.receiver.cls)  # there is no room for its definition
         else:
             self._defining.append(place)

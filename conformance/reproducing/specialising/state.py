@@ -29,6 +29,7 @@ class State(abc.ABC):
         self._catching = 0
         self._frames = [Frame(0, 0)]
         self._numbers = 0
+        self._lambdas = 0
         self._home: dict[str, int] = {}
         self._calls: list[Call] = []
         self._log: list[tuple[Cell, Value | None]] = []
