@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from conformance.comparing.changes import Change
+from conformance.records.stream import Planned, RecordStream
 
 HOME = Path(__file__).parents[2]
 TEXT = (HOME / "docs" / "comparing.md").read_text(encoding="utf-8")
@@ -42,6 +43,8 @@ def test_the_comparison_ends_as_shown(tmp_path: Path) -> None:
     done = _command(tmp_path, *compare.split())
     (shown,) = re.findall(r"^```\n( +requirements.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     assert done.returncode == 1, done.stderr
+    plans = (entry for entry in RecordStream(tmp_path / "run.jsonl") if isinstance(entry, Planned))
+    assert {entry.test: len(entry.digest or "") for entry in plans} == dict.fromkeys(TESTS, 16)
     # How many requirements there are changes with the suites.
     counts = re.compile(r"^no change +\d+", re.MULTILINE)
     assert counts.sub("no change", done.stdout).endswith(counts.sub("no change", shown))
