@@ -14,6 +14,8 @@ from conformance.requirements.registry import Requirement
 
 #: What makes another demand of a requirement.
 _CONTRACT = ("level", "text", "since", "until", "dialects", "capabilities", "untestable")
+#: What is never said of what the documents leave open.
+_JUDGED = frozenset({Change.REGRESSED, Change.FIXED, Change.FAILING})
 #: Gravest first.
 _LEVELS = ("must", "should", "may")
 _SHOWN = 120
@@ -63,6 +65,9 @@ def _change(
     entry: Requirement, old: Verdict, new: Verdict, rejected_alike: Collection[str], still_open: Collection[str]
 ) -> Change:
     change = transition(old, new, scored=entry.scored)
+    if not entry.scored and change in _JUDGED:
+        # Its test crashed or hung, which is told of the test.
+        return Change.SAME if old is new else Change.OPEN
     if change is Change.REGRESSED and entry.id not in rejected_alike:
         return Change.INCOMPARABLE
     if change is Change.FIXED and entry.id in still_open:
