@@ -382,6 +382,23 @@ def test_what_tells_runs_apart_is_said(
         assert any(each.startswith(note) for each in comparison.notes)
 
 
+def test_the_differences_that_are_told_have_an_end(pair: Any) -> None:
+    after = {"subject": replace(SUBJECT, environment={f"name{number}": "x" * 5000 for number in range(30)})}
+    notes = pair({T1: Verdict.PASS}, {T1: Verdict.PASS}, after=after).notes
+    assert "and 11 more differences of the two runs" in notes
+    assert len(notes) < 30
+    assert max(map(len, notes)) <= 200
+
+
+def test_what_the_kit_could_not_decide_is_no_clean_comparison(pair: Any) -> None:
+    comparison = pair({T1: Verdict.PASS, T2: Verdict.PASS}, {T1: Verdict.ERROR, T2: Verdict.FAIL})
+    assert comparison.exit_status == ExitStatus.KIT_FAILED
+    outcome = text_of(comparison).splitlines()[-1]
+    assert outcome.startswith("ERROR: 1 requirement and 1 test regressed in what could be decided; the kit")
+    # Of an old one, only less can be said.
+    assert pair({T1: Verdict.ERROR, T2: Verdict.PASS}, {T1: Verdict.PASS, T2: Verdict.PASS}).exit_status == 0
+
+
 def test_a_record_compared_with_itself_has_no_changes(tmp_path: Path) -> None:
     path = written(tmp_path / "run.jsonl", {T1: Verdict.FAIL, T2: Verdict.PASS})
     comparison = compare(path, path)
