@@ -3,9 +3,9 @@
     python benchmarks/large_records.py [COUNT…] [COMMAND…]
 
 For each COUNT (by default 100,000 and 1,000,000) it writes the record of a run of that many tests, and of the same run
-in two shards, into a temporary folder, and prints for each COMMAND (by default report, merge, coverage and waivers) its
-wall time and the most memory that its process had.  One test in a thousand fails; the others pass, each with a line
-such as a real run's.  The requirements are those that are installed.  The million needs about 5 GB of disk.
+in two shards, into a temporary folder, and prints for each COMMAND (by default report, merge, coverage, waivers and
+compare) its wall time and the most memory that its process had.  One test in a thousand fails; the others pass, each
+with a line such as a real run's.  The requirements are those that are installed.  The million needs about 5 GB of disk.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ def main(counts: list[int], commands: list[str]) -> None:
                 "merge": ["merge", *map(str, shards), "--output", str(folder / "all.jsonl")],
                 "coverage": ["requirements", "--coverage", str(whole)],
                 "waivers": ["waivers", str(whole)],
+                "compare": ["compare", str(whole), str(whole)],
             }
             size = whole.stat().st_size / _MIB
             for command in commands:
@@ -124,4 +125,4 @@ def main(counts: list[int], commands: list[str]) -> None:
 if __name__ == "__main__":
     words = sys.argv[1:]
     numbers, names = [int(word) for word in words if word.isdecimal()], [word for word in words if not word.isdecimal()]
-    main(numbers or list(COUNTS), names or ["report", "merge", "coverage", "waivers"])
+    main(numbers or list(COUNTS), names or ["report", "merge", "coverage", "waivers", "compare"])

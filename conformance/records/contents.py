@@ -51,6 +51,7 @@ class PlanLine:
     """The shape of a line of the plan."""
 
     planned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
     not_applicable: tuple[str, ...] = ()
 
 

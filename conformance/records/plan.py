@@ -166,6 +166,11 @@ class Plan:
 _OPEN = (_PLANNED, _PLANNED | _LEFT_OUT)
 
 
+def function_of(test: str) -> str:
+    """The name of a test without its parameters."""
+    return test.partition("[")[0]
+
+
 def shown(test: str) -> str:
     """The name of a test for a message: one line of printable characters."""
     return one_line(test if test.isprintable() else repr(test), 200)

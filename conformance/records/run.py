@@ -91,6 +91,7 @@ class Run:
         not_applicable: Collection[str] = (),
         narrowed: bool = False,
         waivers: Iterable[Mapping[str, str]] = (),
+        digests: Mapping[str, str] | None = None,
     ) -> None:
         """Write the header, or make sure that the one that is there says the same.
 
@@ -101,6 +102,7 @@ class Run:
             not_applicable: the tests of other dialects or later revisions.
             narrowed: whether the operator asked for a part of the suites only.
             waivers: as in the header.
+            digests: of the code of the planned tests, by their names without parameters.
 
         Raises:
             RecordError: the record to resume is of another run, or the run is to show what nothing is documented of.
@@ -133,7 +135,7 @@ class Run:
         if self._earlier is not None and not self._earlier.is_empty:
             self.writer.resume(self._earlier.size, self._earlier.digest)
         else:
-            self.writer.header(header, planned, not_applicable)
+            self.writer.header(header, planned, not_applicable, digests)
 
     def _refuse_undocumented(self) -> None:
         subject = self.subject

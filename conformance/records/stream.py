@@ -23,16 +23,17 @@ from conformance.records.contents import (
 from conformance.records.footer import Footer
 from conformance.records.header import SCHEMA, Header
 from conformance.records.lines import Line, lines_of, opened
-from conformance.records.plan import Plan, shown
+from conformance.records.plan import Plan, function_of, shown
 from conformance.records.result import TestResult
 from conformance.records.shapes import check_shape
 
 
 class Planned(NamedTuple):
-    """A test that is to run, and what it decides."""
+    """A test that is to run, what it decides, and the digest of its code, where the record has it."""
 
     test: str
     requirements: tuple[str, ...]
+    digest: str | None = None
 
 
 class LeftOut(NamedTuple):
@@ -195,9 +196,10 @@ class RecordStream:
     def _plan(self, values: Mapping[str, Any]) -> Iterator[Entry]:
         if self._tests_began:
             raise ValueError("it comes after the first test")
+        digests = values.get("digests", {})
         for test, ids in values.get("planned", {}).items():
-            entry = Planned(test, tuple(ids))
-            self.plan.add(*entry)
+            entry = Planned(test, tuple(ids), digests.get(function_of(test)))
+            self.plan.add(entry.test, entry.requirements)
             yield entry
         for test in values.get("not_applicable", ()):
             self.plan.leave_out(test)

@@ -15,6 +15,7 @@ from conformance.files import cannot_be_written
 from conformance.records.chain import chained, unchained
 from conformance.records.footer import Footer
 from conformance.records.header import Header
+from conformance.records.plan import function_of
 from conformance.records.result import TestResult
 
 #: Tests in one line of the plan.
@@ -43,14 +44,27 @@ class RecordWriter:
             raise cannot_be_written(f"the record {path}", error) from None
 
     def header(
-        self, header: Header, planned: Mapping[str, tuple[str, ...]], not_applicable: Collection[str] = ()
+        self,
+        header: Header,
+        planned: Mapping[str, tuple[str, ...]],
+        not_applicable: Collection[str] = (),
+        digests: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin the record with its header, and the lines of the plan that this counts."""
+        """Begin the record with its header, and the lines of the plan that this counts.
+
+        Args:
+            header: of the run.
+            planned: the tests to run, each with the requirements that it decides.
+            not_applicable: the tests that are left out.
+            digests: of the code of the planned tests, by their names without parameters.
+        """
         self.resume(0, "")
         self._write("header", header.to_dict())
         # A list of all tests would be one line of a size that no reader should have to take.
         for part in batched(planned.items()):
-            self._write("plan", {"planned": dict(part)})
+            functions = dict.fromkeys(function_of(test) for test, _ in part)
+            known = {name: digests[name] for name in functions if name in digests} if digests else {}
+            self._write("plan", {"planned": dict(part), **({"digests": known} if known else {})})
         for names in batched(not_applicable):
             self._write("plan", {"not_applicable": names})
 

@@ -20,6 +20,7 @@ from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
 from conformance.reproducing.trials import Reproduction, try_scripts
 from conformance.session.cases import Case, Selection
+from conformance.session.digests import digests_of
 from conformance.session.interrupts import interrupts_held_back
 from conformance.session.outcome import attach, outcome_of
 from conformance.session.publishing import publishable, script
@@ -145,6 +146,7 @@ class Recorder:
         plans: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.runs}
         for case in case_list:
             plans[case.implementation][case.test] = case.ids
+        digests = digests_of((case.test for case in case_list), self.config.rootpath) if self._is_recorded else {}
         try:
             for name, run in self.runs.items():
                 run.begin(
@@ -154,11 +156,16 @@ class Recorder:
                     not_applicable=self.selection.not_applicable.get(name, ()),
                     narrowed=self.selection.narrowed,
                     waivers=[waiver.to_dict() for waiver in self.waivers.of(run.subject)],
+                    digests=digests,
                 )
         except WriteError as error:
             self._give_up(error)
         self.headed = True
         return [case for case in case_list if case.test not in self.runs[case.implementation].results]
+
+    @property
+    def _is_recorded(self) -> bool:
+        return any(run.writer is not None for run in self.runs.values())
 
     def _options(self) -> dict[str, Any]:
         values = {
