@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import doctor, listing, merge, new_adapter, requirements, run, self_check, waivers
+from conformance.cli import doctor, listing, merge, new_adapter, package, requirements, run, self_check, verify, waivers
 from conformance.cli.streams import patient_streams
 from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
@@ -33,6 +33,8 @@ GROUP = "graph_conformance.commands"
 _FIRST: Mapping[str, Add] = {"run": run.add}
 _LAST: Mapping[str, Add] = {
     "merge": merge.add,
+    "package": package.add,
+    "verify": verify.add,
     "waivers": waivers.add,
     "requirements": requirements.add,
     "implementations": listing.add,
