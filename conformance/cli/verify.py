@@ -55,6 +55,7 @@ def show(verification: Verification) -> None:
     if manifest.redaction is None:
         print("redacted: nothing: the records are as their runs wrote them")
     else:
-        counts = ", ".join(f"{count:,} {visible_line(kind)}" for kind, count in manifest.redaction.items())
+        counts = ", ".join(f"{visible_line(kind)} {count:,}" for kind, count in manifest.redaction.items())
         print(f"redacted: {counts}; the chains of the records were made again afterwards")
-    print(f"package:  {len(manifest.files):,} files and the manifest, SHA-256 {verification.sha256}")
+    number = len(manifest.files)
+    print(f"package:  {number:,} file{'' if number == 1 else 's'} and the manifest, SHA-256 {verification.sha256}")
