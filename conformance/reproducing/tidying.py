@@ -18,6 +18,7 @@ def tidy(body: list[ast.stmt], better: Mapping[str, str] | None = None) -> list[
     whole = ast.Module(body, [])
     body = whole.body
     _simplify(whole)
+    _caught_in_vain(whole)
     _handed_on(whole)
     _certain(whole)
     while _unused(whole) | _substituted(whole):
@@ -26,9 +27,13 @@ def tidy(body: list[ast.stmt], better: Mapping[str, str] | None = None) -> list[
         for place in range(len(block) - 1, 0, -1):
             if _asks_for_a_capture(block[place]) and _has_ended(block[:place]):
                 del block[place]
+    _waits_once(whole)
     _streams(whole)
     _deletions(whole)
     _ending(body)
+    while _unused(whole) | _substituted(whole):
+        pass
+    _handed_on(whole)
     while _unused(whole) | _substituted(whole):
         pass
     _merged(whole)
@@ -98,6 +103,16 @@ def _streams(whole: ast.Module) -> None:
                             _exchange(call, name, node.value)
                         block.remove(node)
                         _forget(whole, {name})
+
+
+def _waits_once(whole: ast.Module) -> None:
+    """Wait for the device once where it is waited for several times in a row."""
+    for block in _blocks(whole):
+        for place in range(len(block) - 1, 0, -1):
+            match block[place]:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="synchronize"), args=[], keywords=[])) as node:
+                    if ast.dump(block[place - 1]) == ast.dump(node):
+                        del block[place]
 
 
 def _waits(node: ast.stmt, name: str) -> list[ast.Call]:
@@ -201,6 +216,26 @@ def _handed_on(whole: ast.Module) -> None:
             block[:] = [node for node in block if not isinstance(node, ast.Pass)] or [ast.Pass()]
 
 
+def _caught_in_vain(whole: ast.Module) -> None:
+    """Catch nothing that is only raised again."""
+    for block in _blocks(whole):
+        for place in range(len(block) - 1, -1, -1):
+            node = block[place]
+            if not isinstance(node, ast.Try):
+                continue
+            while node.handlers and _raises_again(node.handlers[-1]):
+                node.handlers.pop()
+            if not node.handlers and not node.finalbody:
+                block[place : place + 1] = [*node.body, *node.orelse]
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    match handler.body:
+        case [ast.Raise(exc=None)]:
+            return True
+    return False
+
+
 def _certain(whole: ast.Module) -> None:
     """Leave out whether what an operator has just given is there."""
     for block in _blocks(whole):
@@ -268,6 +303,7 @@ def _holds(value: ast.expr) -> bool:
         "replay",
         "instantiate",
         "reset",
+        "runtime_call",
     )
 
 
@@ -541,7 +577,7 @@ _LIGHT = {
     *("Stream", "current_stream", "default_stream", "memory_allocated", "memory_reserved", "bool", "int", "str", "len"),
     *("is_current_stream_capturing", "data_ptr", "Event", "float", "repr", "type", "numel", "graph_pool_handle"),
     *("pool", "element_size", "sorted", "isinstance", "getattr", "item", "any", "all", "sum", "raw_cuda_graph"),
-    *("runtime_call", "caught", "range"),
+    *("runtime_call", "caught", "range", "nodes_of", "edges_of", "memset_parameters"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from conformance.errors import one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.alone import Ending
-from conformance.text import published
+from conformance.text import published, visible
 
 #: ``shown``: it fails as its test did; ``passed``: alone it does not fail; ``otherwise``: it fails, of something else.
 Outcome = Literal["shown", "passed", "otherwise"]
@@ -95,10 +96,12 @@ def _try_each(
     waiting: SimpleQueue[TestResult], told: SimpleQueue[tuple[TestResult, Reproduction] | None], deadline: float
 ) -> None:
     try:
-        for result, ending in _endings(waiting, deadline):
-            told.put((result, judged(result, ending)))
-    except (OSError, ValueError):
-        pass  # the process that runs them is gone: the rest is not tried
+        # When the process that runs them is gone, the rest is not tried.
+        with contextlib.suppress(OSError, ValueError):
+            for result, ending in _endings(waiting, deadline):
+                reproduction = judged(result, ending)
+                if reproduction is not None:
+                    told.put((result, reproduction))
     finally:
         told.put(None)
 
@@ -146,12 +149,12 @@ def _ending(requests: IO[str], answers: IO[str], request: str) -> Ending:
 # -- the judgement ----------------------------------------------------------------------------------------------------
 
 
-def judged(result: TestResult, ending: Ending) -> Reproduction:
-    """Whether a script that ended so shows what its test came to."""
+def judged(result: TestResult, ending: Ending) -> Reproduction | None:
+    """Whether a script that ended so shows what its test came to; ``None`` when there is no telling."""
     verdict = result.verdict if result.waiver is None else Verdict(result.waiver["verdict"])
     if ending.status is None:
-        outcome: Outcome = "shown" if verdict is Verdict.TIMEOUT else "otherwise"
-        return Reproduction(outcome, "it did not end in time")
+        # A test that came to its end may have a script that a busy machine gave no time.
+        return Reproduction("shown", "it did not end in time") if verdict is Verdict.TIMEOUT else None
     if ending.kind is not None:
         said = f"{ending.kind}: {ending.message}" if ending.message else ending.kind
         return Reproduction("shown" if _is_of(result, ending) else "otherwise", one_line(published(said), _WHY_LIMIT))
@@ -163,11 +166,12 @@ def judged(result: TestResult, ending: Ending) -> Reproduction:
 
 def _is_of(result: TestResult, ending: Ending) -> bool:
     """Whether an exception says what the test said."""
-    said = _plain(ending.message)
+    text = visible(ending.message)
+    said = _plain(text)
     if result.expected is not None and _plain(result.expected).removesuffix("…") in said:
         return True
     # An ordinary call of a script raises what it raised in the test.
-    first = _plain(ending.message.partition("\n")[0])[:_SAID_LIMIT]
+    first = _plain(text.partition("\n")[0])[:_SAID_LIMIT]
     told = _plain(f"{result.seen or ''}\n{result.message}\n{result.left_behind or ''}")
     if ending.kind == "AssertionError":
         return bool(first) and first.removeprefix("the current stream is ") in told

@@ -133,3 +133,17 @@ def test_a_patch_leaves_the_stream_as_it_is() -> None:
     text = "{}\nbefore = M.current_stream()\nside.wait_stream(before)\nbefore.wait_stream(side)"
     assert "before" not in tidied(text.format("stack.enter_context(mock.patch.object(M, 'f', g))"))
     assert "before" in tidied(text.format("stack.enter_context(M.stream(side))"))
+
+
+def test_what_is_only_raised_again_is_not_caught() -> None:
+    assert tidied("try:\n    go()\nexcept Some:\n    raise\nend()") == "go()\nend()"
+    assert "handle" in tidied("try:\n    go()\nexcept Some:\n    handle()\n    raise\nend()")
+    other = "try:\n    go()\nexcept Some:\n    raise\nexcept Exception:\n    handle()\nend()"
+    assert "raise" in tidied(other)
+    assert "finally" in tidied("try:\n    go()\nexcept Some:\n    raise\nfinally:\n    handle()\nend()")
+
+
+def test_the_device_is_waited_for_once() -> None:
+    assert tidied("M.synchronize()\nM.synchronize()\nend()") == "M.synchronize()\nend()"
+    assert tidied("M.synchronize()\nN.synchronize()\nend()").count("synchronize") == 2
+    assert tidied("M.synchronize()\ngo()\nM.synchronize()").count("synchronize") == 2

@@ -36,16 +36,23 @@ def tried(*results: TestResult, seconds: float = 300.0, processes: int = 2) -> d
         (Ending(-11), Verdict.CRASH, "shown"),
         (Ending(-11), Verdict.FAIL, "otherwise"),
         (Ending(None), Verdict.TIMEOUT, "shown"),
-        (Ending(None), Verdict.FAIL, "otherwise"),
     ],
 )
 def test_what_an_ending_shows(ending: Ending, verdict: Verdict, outcome: str) -> None:
-    assert judged(result(verdict=verdict), ending).outcome == outcome
+    reproduction = judged(result(verdict=verdict), ending)
+    assert reproduction is not None
+    assert reproduction.outcome == outcome
+
+
+def test_a_script_without_time_shows_nothing() -> None:
+    assert judged(result(verdict=Verdict.FAIL), Ending(None)) is None
 
 
 def test_a_waived_failure_is_judged_by_what_it_came_to() -> None:
     waived = result(verdict=Verdict.WAIVED, waiver={"verdict": "timeout", "reason": "r"})
-    assert judged(waived, Ending(None)).outcome == "shown"
+    reproduction = judged(waived, Ending(None))
+    assert reproduction is not None
+    assert reproduction.outcome == "shown"
 
 
 def test_what_is_left_open_shows_what_was_left_behind() -> None:

@@ -237,8 +237,6 @@ class Expressions(Calls):
             return Known(dict(adapter.capabilities))
         if name in ("owes", "why_without", "need_reset", "has_own", "need_own"):
             return Computed(getattr(adapter, name))
-        if name == "own":
-            return Computed(self._own)
         if name in adapter.script_words and name in WORDED:
             text = WORDED[name].format(adapter.script_words[name])
             node = ast.parse(text).body[0]
@@ -266,11 +264,6 @@ class Expressions(Calls):
             return Known(static)
         inner, context = found
         return self._function(inner, context=context, receiver=me, owner=kinds[0])
-
-    def _own(self, function: str) -> Value:
-        """A documented function of the device module, by its name there."""
-        found = self.adapter.own(function)
-        return Known(None) if found is None else self.attribute(self._member("module"), function)
 
     def _torch(self) -> Known:
         return Known(torch, parsed("torch"), ("import torch",))
