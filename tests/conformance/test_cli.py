@@ -71,7 +71,10 @@ def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     listed = re.findall(r"^    ([a-z-]+)(?:  | *$)", capsys.readouterr().out, re.MULTILINE)
-    assert listed == ["run", "report", "merge", "waivers", "requirements", "implementations", "doctor", "self-check"]
+    assert listed == [
+        *("run", "report", "merge", "package", "verify", "waivers", "requirements", "implementations"),
+        *("doctor", "new-adapter", "self-check"),
+    ]
 
 
 def test_help_imports_no_torch() -> None:
