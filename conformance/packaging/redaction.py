@@ -52,13 +52,15 @@ _PART = r"[^\s/\\'\"`:;,<>|(){}\[\]=*?]+"
 _FILE = re.compile(r"[\w+-][\w.+-]*\.(?:py[ix]?|c|cc|cpp|cu|h|hpp|so(?:\.\d+)*|toml|jsonl?|txt|log|dot)")
 #: Where a path may begin: not inside of an address, a word or another path, but behind a compiler's option.
 _BEGIN = r"(?:(?<=-[ILo])|(?<![\w.~/!\]\\-]))"
+#: Each behind what stands in every text that it finds something in, since most texts have nothing to find.
 _PATHS = (
     # In quotes, where a blank does not end it.
-    re.compile(r'(?<=")(?:file://|~)?/(?:[^/"\n]+/)+[^/"\n]*(?=")'),
-    re.compile(r"(?<=')(?:file://|~)?/(?:[^/'\n]+/)+[^/'\n]*(?=')"),
-    re.compile(rf"{_BEGIN}(?:file://(?:/{_PART})+|~(?:[\\/]+{_PART})+|(?!//)/{_PART}(?:/+{_PART})+)/?"),
-    re.compile(rf"(?<!\w)[A-Za-z]:(?:[\\/]+{_PART}){{2,}}"),
-    re.compile(rf"(?<![\w\\])\\{{2,4}}{_PART}(?:\\{{1,2}}{_PART})+"),
+    ('"', re.compile(r'(?<=")(?:file://|~)?/(?:[^/"\n]+/)+[^/"\n]*(?=")')),
+    ("'", re.compile(r"(?<=')(?:file://|~)?/(?:[^/'\n]+/)+[^/'\n]*(?=')")),
+    ("/", re.compile(rf"{_BEGIN}(?:file://(?:/{_PART})+|~(?:/+{_PART})+|(?!//)/{_PART}(?:/+{_PART})+)/?")),
+    (":", re.compile(rf"(?<!\w)[A-Za-z]:(?:[\\/]+{_PART}){{2,}}")),
+    ("~\\", re.compile(rf"{_BEGIN}~(?:[\\/]+{_PART})+")),
+    ("\\\\", re.compile(rf"(?<![\w\\])\\{{2,4}}{_PART}(?:\\{{1,2}}{_PART})+")),
 )
 _URL_USER = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 #: Not a product of matrices, whose right side is called.
@@ -93,10 +95,12 @@ class Redaction:
     def text(self, text: str) -> str:
         """`text` without them."""
         shown = text
-        for pattern in _PATHS:
-            shown = self._without(pattern, shown, PATHS, _shortened)
-        shown = self._without(_URL_USER, shown, NAMES, lambda _: _A_USER)
-        shown = self._without(_MAIL, shown, ADDRESSES, lambda _: f"{_A_USER}@{_A_HOST}")
+        for mark, pattern in _PATHS:
+            if mark in shown:
+                shown = self._without(pattern, shown, PATHS, _shortened)
+        if "@" in shown:
+            shown = self._without(_URL_USER, shown, NAMES, lambda _: _A_USER)
+            shown = self._without(_MAIL, shown, ADDRESSES, lambda _: f"{_A_USER}@{_A_HOST}")
         shown = self._without(_ADDRESS, shown, ADDRESSES, lambda _: _A_HOST)
         if self._names is not None:
             shown = self._without(self._names, shown, NAMES, lambda _: _A_NAME)
