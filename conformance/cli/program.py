@@ -15,7 +15,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import compare, doctor, listing, merge, new_adapter, requirements, run, self_check, waivers
+from conformance.cli import (
+    compare,
+    doctor,
+    listing,
+    merge,
+    new_adapter,
+    package,
+    requirements,
+    run,
+    self_check,
+    verify,
+    waivers,
+)
 from conformance.cli.streams import patient_streams
 from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
@@ -34,6 +46,8 @@ _FIRST: Mapping[str, Add] = {"run": run.add}
 _LAST: Mapping[str, Add] = {
     "merge": merge.add,
     "compare": compare.add,
+    "package": package.add,
+    "verify": verify.add,
     "waivers": waivers.add,
     "requirements": requirements.add,
     "implementations": listing.add,

@@ -71,8 +71,10 @@ def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     listed = re.findall(r"^    ([a-z-]+)(?:  | *$)", capsys.readouterr().out, re.MULTILINE)
-    first, last = ["run", "report", "merge", "compare", "waivers"], ["doctor", "new-adapter", "self-check"]
-    assert listed == [*first, "requirements", "implementations", *last]
+    assert listed == [
+        *("run", "report", "merge", "compare", "package", "verify", "waivers", "requirements", "implementations"),
+        *("doctor", "new-adapter", "self-check"),
+    ]
 
 
 def test_help_imports_no_torch() -> None:

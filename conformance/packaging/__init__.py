@@ -1,0 +1,1 @@
+"""Packages of records for publication: made, redacted, and verified by anybody."""

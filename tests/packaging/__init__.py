@@ -1,0 +1,1 @@
+"""Packages of records, and what is refused as one."""
