@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.errors import RecordError
+from conformance.records.chain import Chain
+from conformance.records.lines import lines_of, opened
 from conformance.records.record import Record
 from conformance.records.result import TestResult
-from conformance.records.stream import Ended, Planned, RecordStream
 from conformance.records.verdicts import Verdict
 from reports.model import Column
 
@@ -53,16 +55,32 @@ def _name(label: str, taken: set[str]) -> str:
 def tests_of(record: Record) -> Iterator[TestResult]:
     """Each test of `record` once: those that did not run, then the others as they ended; without their scripts.
 
-    Nothing of them is kept, so this reads the file once more.
+    Nothing of them is kept, so this reads the file once more; its lines were checked when it was read first.
 
     Raises:
         RecordError: the file is no longer what it was.
     """
-    stream = RecordStream(record.path)
-    for entry in stream:
-        if isinstance(entry, Ended):
-            yield entry.result
-        elif isinstance(entry, Planned) and not record.plan.has_ended(entry.test):
-            yield TestResult(entry.test, entry.requirements, Verdict.NOT_RUN)
-    if stream.chain.digest != record.chain.digest:
-        raise RecordError(f"{record.path} was changed while it was read")
+    chain = Chain()
+    with opened(record.path, "record") as stream:
+        for line in lines_of(record.path, stream):
+            chain.follow(line.number, line.text)
+            kind = line.values.get("kind")
+            if kind == "result":
+                yield _result(record, line.values)
+            elif kind == "plan":
+                for test, ids in line.values.get("planned", {}).items():
+                    if not record.plan.has_ended(test):
+                        yield TestResult(test, tuple(ids), Verdict.NOT_RUN)
+    if (chain.digest, chain.broken) != (record.chain.digest, record.chain.broken):
+        raise _changed(record)
+
+
+def _result(record: Record, values: Mapping[str, Any]) -> TestResult:
+    try:
+        return TestResult.from_dict(values)
+    except (KeyError, TypeError, ValueError):
+        raise _changed(record) from None
+
+
+def _changed(record: Record) -> RecordError:
+    return RecordError(f"{record.path} was changed while it was read")
