@@ -25,8 +25,6 @@ ELEMENTS: Mapping[Verdict, str] = {
     Verdict.WAIVED: "skipped",
 }
 _MESSAGE = 400
-#: Characters that XML does not have, and that are shown as they are elsewhere.
-_NONE = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 
 
 def xml_text(value: object) -> str:
@@ -36,7 +34,7 @@ def xml_text(value: object) -> str:
     'a\\u0000\\ufffe<'
     """
     text = str(value)
-    return text if text.isascii() and text.isprintable() else visible(text).translate(_NONE)
+    return text if text.isascii() and text.isprintable() else visible(text)
 
 
 class JUnit:

@@ -43,7 +43,7 @@ RESULTS = (
 _LONGEST = 32_000
 #: What a spreadsheet takes for the beginning of a formula: in front, and where it may see another cell begin, since
 #: some split at semicolons; the last four are = + - @ in full width.
-_FORMULA = re.compile("(^|[\n;])([\\s\"']*[-=+@\uff1d\uff0b\uff0d\uff20])")
+_FORMULA = re.compile("(^|[\n;])(?=(?:[^\\S\n]|[\"'])*[-=+@\uff1d\uff0b\uff0d\uff20])")
 
 
 def cell(value: object) -> str:
@@ -56,7 +56,7 @@ def cell(value: object) -> str:
     # Most of a million results are like this.
     if not (text.isascii() and text.isprintable() and len(text) <= _LONGEST):
         text = brief(text, _LONGEST)
-    return _FORMULA.sub(r"\1'\2", text)
+    return _FORMULA.sub(r"\1'", text)
 
 
 class Table:
