@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from conformance.text import capital, visible
 from reports.model import Counts, Report, evidence
-from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, seconds
+from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, seconds, trial
 
 _BAR_WIDTH = 1000
 
@@ -48,6 +48,7 @@ def _template() -> Template:
     )
     environment.filters["seconds"] = seconds
     environment.filters["evidence"] = evidence
+    environment.filters["trial"] = trial
     environment.filters["sentence"] = capital
     environment.filters["bar"] = _bar
     return environment.from_string(_read("report.html.j2"))

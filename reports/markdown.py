@@ -10,7 +10,7 @@ from conformance.selfcheck.outcomes import Row
 from conformance.text import capital, visible
 from reports.detection import Detection
 from reports.model import Absence, CauseRow, Causes, Cell, Column, Counts, Finding, Report, evidence
-from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Word, seconds
+from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Word, seconds, trial
 
 
 def to_markdown(report: Report) -> str:
@@ -142,10 +142,13 @@ def _test(test: TestResult, lead: str, *, alike: bool) -> Iterator[str]:
         yield from ("", f"{heading}:", "", *_block(text))
     if test.command:
         yield from ("", "Run again:", "", *_block(test.command))
+    tried = trial(test)
+    if tried is not None:
+        yield from ("", f"Script run alone: {_text(tried)}")
     if alike:
         yield from ("", ALIKE)
     elif test.reproducer:
-        summary = "<details><summary>Script that shows it without the kit</summary>"
+        summary = "<details><summary>Script without the kit</summary>"
         yield from ("", summary, "", *_block(test.reproducer), "", "</details>")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from conformance.records.assessment import Standing as ProfileStanding
+from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.selfcheck.outcomes import Outcome
 
@@ -76,6 +77,13 @@ OUTCOMES: dict[Outcome, Word] = {
     Outcome.ACCEPTED: Word("accepted", "✓", "accepted", "pass"),
 }
 
+#: What running a script alone came to.
+TRIALS = {
+    "shown": "it shows the failure",
+    "passed": "it passes: the failure needs what went before it",
+    "otherwise": "it failed of something else, and was dropped",
+}
+
 #: The introduction to the causes.
 CAUSES = (
     "What tests that went wrong have in common, apart from their values; the largest cause first. "
@@ -93,6 +101,13 @@ DETECTION = (
     "How sharp the suites are: a fault is the reference with one thing wrong on purpose, and has to be killed, "
     "by a requirement that it breaks; a variant is correct, though unlike the reference, and has to be accepted."
 )
+
+
+def trial(test: TestResult) -> str | None:
+    """What running the script of a test alone came to, if it was."""
+    if test.reproduction is None:
+        return None
+    return f"{TRIALS[test.reproduction['outcome']]} ({test.reproduction['why']})"
 
 
 def seconds(value: float) -> str:

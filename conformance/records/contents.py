@@ -24,6 +24,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PHASES = ("setup", "call", "teardown", "exit")
 _ENDING = {"signal": str, "exit_status": int, "output": str, "stacks": str}
+_REPRODUCTIONS = ("shown", "passed", "otherwise")
 _STATUS_LIMIT = 1 << 32
 
 
@@ -73,6 +74,8 @@ def check_result(values: Mapping[str, Any]) -> None:
     _check_ids(values["test"], values["requirements"])
     phase, waiver, ending = values.get("phase", "call"), values.get("waiver"), values.get("ending")
     _check("phase", phase, phase in _PHASES)
+    if values.get("reproduction") is not None:
+        check_reproduction(values["reproduction"])
     if waiver is not None:
         _check("verdict of the waiver", waiver.get("verdict"), _is_rejection(waiver.get("verdict")))
     if ending is not None:
@@ -81,6 +84,16 @@ def check_result(values: Mapping[str, Any]) -> None:
             _check(f"{name} of the ending", value, value is None or type(value) is kind)
         calls = ending.get("calls", [])
         _check("calls of the ending", calls, isinstance(calls, list) and all(isinstance(call, str) for call in calls))
+
+
+def check_reproduction(values: Mapping[str, Any]) -> None:
+    """Refuse what running a script came to likewise.
+
+    Raises:
+        ValueError: which value it is.
+    """
+    outcome = values.get("outcome")
+    _check("outcome of the script", outcome, outcome in _REPRODUCTIONS)
 
 
 def check_footer(values: Mapping[str, Any]) -> None:

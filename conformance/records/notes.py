@@ -83,6 +83,7 @@ class Notes:
         self._others: dict[str, Excerpt[Other]] = {}
         self._reasons: dict[tuple[str, Verdict], Excerpt[str]] = {}
         self._scripts: dict[str, str] = {}
+        self._reproductions: dict[str, Mapping[str, str]] = {}
         self._kept_tests: set[str] = set()
         self._room = KEPT_BYTES
         self._count = 0
@@ -107,6 +108,11 @@ class Notes:
         if test in self._kept_tests and len(script) <= self._room:
             self._room -= len(script)
             self._scripts[test] = script
+
+    def tried(self, test: str, reproduction: Mapping[str, str]) -> None:
+        """Note what running the script of such a test came to."""
+        if test in self._kept_tests:
+            self._reproductions[test] = reproduction
 
     def _trouble(self, result: TestResult, size: int) -> None:
         places: set[str | None] = {*self._shown_with.intersection(result.requirements)}
@@ -161,4 +167,6 @@ class Notes:
 
     def _whole(self, result: TestResult) -> TestResult:
         script = self._scripts.get(result.test)
-        return result if script is None else replace(result, reproducer=script)
+        result = result if script is None else replace(result, reproducer=script)
+        reproduction = self._reproductions.get(result.test)
+        return result if reproduction is None else result.tried(reproduction)

@@ -23,7 +23,7 @@ from conformance.records.notes import Notes
 from conformance.records.outcomes import Outcomes
 from conformance.records.plan import Plan
 from conformance.records.result import TestResult
-from conformance.records.stream import Ended, Entry, LeftOut, Planned, RecordStream, Reproduced, Started
+from conformance.records.stream import Ended, Entry, LeftOut, Planned, RecordStream, Reproduced, Started, Tried
 from conformance.records.tested import remarks
 from conformance.records.verdicts import Verdict
 
@@ -76,6 +76,8 @@ class Record:
                 results[entry.result.test] = entry.result
             elif isinstance(entry, Reproduced):
                 results[entry.test] = replace(results[entry.test], reproducer=entry.script)
+            elif isinstance(entry, Tried):
+                results[entry.test] = results[entry.test].tried(entry.reproduction)
         return tuple(results.values())
 
     @property
@@ -246,6 +248,8 @@ class _Summing:
             self._contradictions.left_out(entry.test, is_planned=self._stream.plan.is_planned(entry.test))
         elif isinstance(entry, Reproduced):
             self._notes.script(entry.test, entry.script)
+        elif isinstance(entry, Tried):
+            self._notes.tried(entry.test, entry.reproduction)
 
     def _result(self, result: TestResult, size: int) -> None:
         self._in_flight.pop(result.test, None)

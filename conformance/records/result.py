@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from conformance.records.verdicts import Verdict
@@ -28,6 +28,8 @@ class TestResult:
         warnings: the distinct warnings of the test, ``Category: message``.
         command: runs just this test again.
         reproducer: a script that shows the failure without the kit, or ``None``.
+        reproduction: what running that script alone came to, when it was: ``outcome`` (``shown``, ``passed``,
+            ``otherwise``) and ``why``.
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
@@ -52,8 +54,14 @@ class TestResult:
     command: str = ""
     ending: Mapping[str, Any] | None = None
     reproducer: str | None = None
+    reproduction: Mapping[str, str] | None = None
     waiver: Mapping[str, str] | None = None
     cause: Mapping[str, str | None] | None = None
+
+    def tried(self, reproduction: Mapping[str, str]) -> TestResult:
+        """The result with what running its script alone came to; one that shows another failure is none of it."""
+        script = None if reproduction["outcome"] == "otherwise" else self.reproducer
+        return replace(self, reproducer=script, reproduction=dict(reproduction))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""

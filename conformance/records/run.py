@@ -165,6 +165,23 @@ class Run:
             self.writer.reproducer(test, script)
         return result
 
+    @property
+    def untried(self) -> list[TestResult]:
+        """The results with a script that was not run yet, or the part of each that is kept."""
+        return [result for result in self.scripts if result.reproduction is None]
+
+    @property
+    def scripts(self) -> list[TestResult]:
+        """The results with a script, likewise."""
+        return [result for result in self._failures.values() if result.reproducer is not None]
+
+    def tried(self, test: str, reproduction: Mapping[str, str]) -> TestResult:
+        """Add what running a script alone came to, and return the part of the result that is kept."""
+        self._failures[test] = result = self._failures[test].tried(reproduction)
+        if self.writer is not None:
+            self.writer.reproduction(test, reproduction)
+        return result
+
     def _take_earlier(self, result: TestResult) -> None:
         self._earlier_s += result.duration_s
         self._count(result)

@@ -12,7 +12,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from conformance.errors import RecordError, one_line
 from conformance.records.chain import Chain
-from conformance.records.contents import check_footer, check_header, check_plan, check_result, check_texts
+from conformance.records.contents import (
+    check_footer,
+    check_header,
+    check_plan,
+    check_reproduction,
+    check_result,
+    check_texts,
+)
 from conformance.records.footer import Footer
 from conformance.records.header import SCHEMA, Header
 from conformance.records.lines import Line, lines_of, opened
@@ -54,7 +61,14 @@ class Reproduced(NamedTuple):
     script: str
 
 
-Entry = Header | Planned | LeftOut | Started | Ended | Reproduced | Footer
+class Tried(NamedTuple):
+    """What running the script of a test alone came to."""
+
+    test: str
+    reproduction: Mapping[str, str]
+
+
+Entry = Header | Planned | LeftOut | Started | Ended | Reproduced | Tried | Footer
 
 
 class RecordStream:
@@ -141,7 +155,7 @@ class RecordStream:
             raise RecordError(f"{self._path} has schema version {text}; this kit reads version {SCHEMA}")
 
     def _of_kind(self, kind: str, values: Mapping[str, Any], size: int) -> Iterator[Entry]:
-        if kind in {"started", "result", "reproducer", "footer"}:
+        if kind in {"started", "result", "reproducer", "reproduction", "footer"}:
             self._end_the_plan()
         if kind == "header":
             check_shape(values, Header)
@@ -166,6 +180,12 @@ class RecordStream:
             if not self.plan.has_ended(values["test"]):
                 raise ValueError(f"no result for {shown(values['test'])} comes before it")
             yield Reproduced(values["test"], values["script"])
+        elif kind == "reproduction":
+            check_texts(values, "test", "outcome", "why")
+            check_reproduction(values)
+            if not self.plan.has_ended(values["test"]):
+                raise ValueError(f"no result for {shown(values['test'])} comes before it")
+            yield Tried(values["test"], {"outcome": values["outcome"], "why": values["why"]})
         elif kind == "footer":
             check_shape(values, Footer)
             check_footer(values)

@@ -153,6 +153,22 @@ def _reason(entry: Requirement, result: TestResult) -> str:
 
 def _remarks(summary: RunSummary) -> str:
     lines = [summary.left_out] if summary.left_out else []
+    lines += _scripts(summary.results)
     if summary.record is not None:
         lines.append(f"record: {summary.record}")
     return "\n".join(lines)
+
+
+def _scripts(results: Sequence[TestResult]) -> list[str]:
+    """How many of the scripts that were run alone show their failure."""
+    outcomes = [result.reproduction["outcome"] for result in results if result.reproduction is not None]
+    untried = sum(result.reproducer is not None and result.reproduction is None for result in results)
+    if not outcomes:
+        return []
+    text = f"scripts run alone: {outcomes.count('shown')} of {len(outcomes)} show their failure"
+    rest = {
+        "pass, so that the failure needs what went before it": outcomes.count("passed"),
+        "failed of something else and were dropped": outcomes.count("otherwise"),
+        "were not run for want of time": untried,
+    }
+    return ["; ".join([text, *(f"{count} {what}" for what, count in rest.items() if count)])]

@@ -69,6 +69,10 @@ class RecordWriter:
         """The script of a test whose result was written without one, because its process was lost."""
         self._write("reproducer", {"test": test, "script": script})
 
+    def reproduction(self, test: str, reproduction: Mapping[str, str]) -> None:
+        """What running the script of a test alone came to, after its result was written."""
+        self._write("reproduction", {"test": test, **reproduction})
+
     def footer(self, footer: Footer) -> None:
         self._write("footer", footer.to_dict())
 

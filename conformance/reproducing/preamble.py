@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+import torch
 
 from conformance.adapter import Adapter
 
@@ -17,27 +18,29 @@ class Beginning:
     """What defines ``Graph``, the class under test.
 
     Attributes:
-        module: the device module's name.
+        module: the device module's name, or ``None`` when the adapter does without one.
         imports: what to import.
         lines: the definitions.
         setup: context managers to enter before anything else, as expressions.
     """
 
-    module: str
+    module: str | None
     imports: tuple[str, ...]
     lines: tuple[str, ...]
     setup: tuple[str, ...] = ()
 
 
-def beginning(adapter: Adapter, spec: str) -> Beginning | None:
-    """How a script reaches the implementation, or ``None`` when only its adapter knows."""
+def beginning(adapter: Adapter, spec: str) -> Beginning:
+    """How a script reaches the implementation."""
     module = getattr(adapter, "module", None)
     if not isinstance(module, ModuleType):
-        return None
+        return Beginning(None, ("import torch",), (_elsewhere(adapter.graph_class, spec),))
     words = adapter.script_words
     lines = [words["use"]] if "use" in words else []
     setup = (re.sub(r"\bbackend\b", module.__name__, words["setup"]),) if "setup" in words else ()
-    imports = ("import torch", f"import {module.__name__}")
+    place, _, name = module.__name__.rpartition(".")
+    is_part = place == "torch" and getattr(torch, name, None) is module  # which is there with the whole
+    imports = ("import torch",) if is_part else ("import torch", f"import {module.__name__}")
     return Beginning(module.__name__, imports, (*lines, _graph(adapter, module, spec)), setup)
 
 
@@ -45,8 +48,15 @@ def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
     cls = adapter.graph_class
     if getattr(module, cls.__qualname__, None) is cls:
         return f"Graph = {module.__name__}.{cls.__qualname__}"
+    return _elsewhere(cls, spec)
+
+
+def _elsewhere(cls: type, spec: str) -> str:
+    """Where the class is that a specification names, or the adapter that it names tests."""
     place, _, attribute = spec.rpartition(":")
-    if place.endswith(".py"):
+    home = sys.modules.get(cls.__module__)
+    name = attribute if getattr(home, attribute, None) is cls else cls.__qualname__
+    if place.endswith(".py") and _is_file_of(home, Path(place)):
         # As the command line named it, so it runs in the same folder: a record is published, and homes are private.
         file = f"os.path.expanduser({place!r})" if Path(place).is_absolute() or place.startswith("~") else repr(place)
         return (
@@ -57,10 +67,11 @@ def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
             "_module = importlib.util.module_from_spec(_found)\n"
             "sys.modules[_found.name] = _module\n"
             "_found.loader.exec_module(_module)\n"
-            f"Graph = _module.{attribute}"
+            f"Graph = _module.{name}"
         )
-    if place:
-        return f"import importlib\nGraph = importlib.import_module({place!r}).{attribute}"
-    if cls.__module__ in sys.modules and importlib.util.find_spec(cls.__module__) is not None:
-        return f"import importlib\nGraph = importlib.import_module({cls.__module__!r}).{cls.__qualname__}"
-    return f"Graph = {module.__name__}.{cls.__qualname__}"
+    return f"import importlib\nGraph = importlib.import_module({cls.__module__!r}).{name}"
+
+
+def _is_file_of(module: ModuleType | None, path: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).resolve() == path.expanduser().resolve()

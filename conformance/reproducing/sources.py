@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -15,13 +16,32 @@ from typing import Any
 COPIED = ("suites", "conformance", "tests")
 
 
+#: Modules of an adapter's own classes, while its scripts are written.
+_own: set[str] = set()
+
 #: Files of modules that functions come from; pytest may load one that nobody can ask for by its name.
 _files: dict[str, str] = {}
 
 
 def is_copied(module: str | None) -> bool:
     """Whether the definitions of a module become a part of the script."""
-    return (module or "").partition(".")[0] in COPIED
+    return (module or "").partition(".")[0] in COPIED or is_own(module)
+
+
+def is_own(module: str | None) -> bool:
+    """Whether a module is of the adapter whose script is written, and none of the kit's."""
+    return module in _own
+
+
+@contextlib.contextmanager
+def copying(adapter: object) -> Iterator[None]:
+    """Let what an adapter overrides become a part of the script, too."""
+    modules = {cls.__module__ for cls in type(adapter).__mro__ if cls is not object and not is_copied(cls.__module__)}
+    _own.update(modules)
+    try:
+        yield
+    finally:
+        _own.difference_update(modules)
 
 
 @functools.cache

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+import copy
 import keyword
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from conformance.reproducing.specialising.syntax import assignment
 
 
 def tidy(body: list[ast.stmt], better: Mapping[str, str] | None = None) -> list[ast.stmt]:
@@ -15,16 +18,25 @@ def tidy(body: list[ast.stmt], better: Mapping[str, str] | None = None) -> list[
     whole = ast.Module(body, [])
     body = whole.body
     _simplify(whole)
+    _caught_in_vain(whole)
+    _handed_on(whole)
+    _certain(whole)
     while _unused(whole) | _substituted(whole):
         pass
     for block in _blocks(whole):
         for place in range(len(block) - 1, 0, -1):
-            if _ends_a_capture(block[place - 1]) and _asks_for_a_capture(block[place]):
+            if _asks_for_a_capture(block[place]) and _has_ended(block[:place]):
                 del block[place]
+    _waits_once(whole)
+    _streams(whole)
     _deletions(whole)
     _ending(body)
     while _unused(whole) | _substituted(whole):
         pass
+    _handed_on(whole)
+    while _unused(whole) | _substituted(whole):
+        pass
+    _merged(whole)
     _renamed(whole, better or {})
     for node in ast.walk(whole):
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
@@ -41,6 +53,89 @@ def _ends_a_capture(node: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="capture_end"))):
             return True
     return False
+
+
+def _has_ended(block: list[ast.stmt]) -> bool:
+    """Whether statements end with a capture that has ended, as no class leaves one open that its script gets past."""
+    without_error: set[str] = set()
+    for node in reversed(block):
+        if _ends_a_capture(node):
+            return True
+        match node:
+            case ast.Assert(test=ast.Compare(left=ast.Name(id=name), ops=[ast.Is()], comparators=[ast.Constant(None)])):
+                without_error.add(name)
+            case ast.Assert(
+                test=ast.Compare(
+                    left=ast.Call(args=[ast.Attribute(attr="capture_end")]),
+                    ops=[ast.Is()],
+                    comparators=[ast.Constant(None)],
+                )
+            ):
+                return True
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[ast.Attribute(attr="capture_end")])):
+                if name in without_error:
+                    return True
+        if any(isinstance(part, ast.Attribute) and part.attr == "capture_begin" for part in ast.walk(node)):
+            return False
+    return False
+
+
+def _streams(whole: ast.Module) -> None:
+    """Ask for the current stream where it is waited for, if it is the same there: in the block that asked."""
+    for part in ast.walk(whole):
+        if isinstance(part, ast.Attribute) and part.attr in ("set_stream", "__enter__"):
+            return
+        match part:
+            case ast.Call(func=ast.Attribute(attr="enter_context"), args=[entered]) if "patch" not in ast.unparse(
+                entered
+            ):
+                return
+    uses = _uses(whole)
+    for block in _blocks(whole):
+        for node in list(block):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr="current_stream"))):
+                    after = block[block.index(node) + 1 :]
+                    waits = [call for entry in after for call in _waits(entry, name)]
+                    deleted = sum(_deletes(part, name) for part in ast.walk(whole))
+                    if len(waits) == uses[name] - 1 - deleted:
+                        for call in waits:
+                            _exchange(call, name, node.value)
+                        block.remove(node)
+                        _forget(whole, {name})
+
+
+def _waits_once(whole: ast.Module) -> None:
+    """Wait for the device once where it is waited for several times in a row."""
+    for block in _blocks(whole):
+        for place in range(len(block) - 1, 0, -1):
+            match block[place]:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="synchronize"), args=[], keywords=[])) as node:
+                    if ast.dump(block[place - 1]) == ast.dump(node):
+                        del block[place]
+
+
+def _waits(node: ast.stmt, name: str) -> list[ast.Call]:
+    """The call of a statement by which one stream waits for another, if `name` is one of the two."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=one, attr="wait_stream"), args=[other]) as call):
+            named = [entry for entry in (one, other) if isinstance(entry, ast.Name) and entry.id == name]
+            return [call] if len(named) == 1 else []
+    return []
+
+
+def _deletes(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Delete) and any(
+        isinstance(entry, ast.Name) and entry.id == name for entry in node.targets
+    )
+
+
+def _exchange(call: ast.Call, name: str, value: ast.expr) -> None:
+    assert isinstance(call.func, ast.Attribute)
+    if isinstance(call.func.value, ast.Name) and call.func.value.id == name:
+        call.func.value = copy.deepcopy(value)
+    else:
+        call.args = [copy.deepcopy(value)]
 
 
 def _asks_for_a_capture(node: ast.stmt) -> bool:
@@ -98,6 +193,78 @@ def _simplify(whole: ast.Module) -> None:
             ]
 
 
+def _handed_on(whole: ast.Module) -> None:
+    """Call what a function hands all its arguments on to; write one of two values in one line."""
+    uses = {part for part in ast.walk(whole) if isinstance(part, ast.Name)}
+    called = {call.func for call in ast.walk(whole) if isinstance(call, ast.Call) and not call.keywords}
+    for block in _blocks(whole):
+        for place, node in enumerate(block):
+            match node:
+                case ast.FunctionDef(name=name, body=[ast.Return(value=ast.Call(func=ast.Name(id=other)) as call)]):
+                    own = [part for part in uses if part.id == name]
+                    if _arguments(node.args) == ast.unparse(call)[len(other) :] and called.issuperset(own):
+                        for part in own:
+                            part.id = other
+                        block[place] = ast.Pass()
+                case ast.If(
+                    test=test,
+                    body=[ast.Assign(targets=[ast.Name(id=name)], value=one)],
+                    orelse=[ast.Assign(targets=[ast.Name(id=same)], value=two)],
+                ) if name == same:
+                    block[place] = assignment(name, ast.IfExp(test, one, two))
+        if any(isinstance(node, ast.Pass) for node in block) and len(block) > 1:
+            block[:] = [node for node in block if not isinstance(node, ast.Pass)] or [ast.Pass()]
+
+
+def _caught_in_vain(whole: ast.Module) -> None:
+    """Catch nothing that is only raised again."""
+    for block in _blocks(whole):
+        for place in range(len(block) - 1, -1, -1):
+            node = block[place]
+            if not isinstance(node, ast.Try):
+                continue
+            while node.handlers and _raises_again(node.handlers[-1]):
+                node.handlers.pop()
+            if not node.handlers and not node.finalbody:
+                block[place : place + 1] = [*node.body, *node.orelse]
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    match handler.body:
+        case [ast.Raise(exc=None)]:
+            return True
+    return False
+
+
+def _certain(whole: ast.Module) -> None:
+    """Leave out whether what an operator has just given is there."""
+    for block in _blocks(whole):
+        for place in range(len(block) - 1, 0, -1):
+            match block[place - 1], block[place]:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp()),
+                    ast.Assert(test=ast.Compare(left=ast.Name(id=same), ops=[ast.IsNot()])),
+                ) if name == same:
+                    del block[place]
+
+
+def _merged(whole: ast.Module) -> None:
+    """Enter in one line what is entered one right after the other."""
+    for node in ast.walk(whole):
+        while isinstance(node, ast.With) and len(node.body) == 1 and isinstance(node.body[0], ast.With):
+            inner = node.body[0]
+            node.items += inner.items
+            node.body = inner.body
+
+
+def _arguments(arguments: ast.arguments) -> str | None:
+    """How a call hands on all that a function takes, if it takes nothing by a default or by a name."""
+    if arguments.defaults or arguments.kwonlyargs or arguments.kwarg:
+        return None
+    names = [entry.arg for entry in (*arguments.posonlyargs, *arguments.args)]
+    return f"({', '.join([*names, *([f'*{arguments.vararg.arg}'] if arguments.vararg else [])])})"
+
+
 def _unused(whole: ast.Module) -> bool:
     """Drop names that nothing reads."""
     read: collections.Counter[str] = collections.Counter()
@@ -136,6 +303,7 @@ def _holds(value: ast.expr) -> bool:
         "replay",
         "instantiate",
         "reset",
+        "runtime_call",
     )
 
 
@@ -167,6 +335,12 @@ def _substituted(whole: ast.Module) -> bool:
             uses.update(dict.fromkeys(part.names, 2))
     done: set[str] = set()
     for block in _blocks(whole):
+        for place in range(len(block) - 2, -1, -1):
+            match block[place], block[place + 1]:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Assert(msg=ast.expr()) as check:
+                    if uses[name] - deleted[name] == 2 and _is_wording(value) and _worded(check, name, value):
+                        del block[place]
+                        done.add(name)
         # Backwards, so that what is written in the next statement is written in the one after, too.
         for place in range(len(block) - 2, -1, -1):
             match block[place]:
@@ -176,6 +350,30 @@ def _substituted(whole: ast.Module) -> bool:
                         done.add(name)
     _forget(whole, done)
     return bool(done)
+
+
+def _is_wording(value: ast.expr) -> bool:
+    """Whether it makes no difference when a text is made."""
+    calls = [part.func for part in ast.walk(value) if isinstance(part, ast.Call)]
+    plain = all(isinstance(call, ast.Name) and call.id in ("type", "repr", "str", "len") for call in calls)
+    return plain and isinstance(value, ast.JoinedStr | ast.IfExp)
+
+
+def _worded(check: ast.Assert, name: str, value: ast.expr) -> bool:
+    """Put `value` in the place of `name` in what an assertion says."""
+    if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(check.test)):
+        return False
+    assert check.msg is not None
+    check.msg = _Exchange(name, value).visit(check.msg)
+    return True
+
+
+class _Exchange(ast.NodeTransformer):
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name, self._value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._value if node.id == self._name else node
 
 
 def _replaced(node: ast.stmt, name: str, value: ast.expr) -> bool:
@@ -192,7 +390,7 @@ def _replaced(node: ast.stmt, name: str, value: ast.expr) -> bool:
     }
     if type(node) not in fields:
         return False
-    if isinstance(node, ast.Assign) and not all(isinstance(entry, ast.Name | ast.Tuple) for entry in node.targets):
+    if isinstance(node, ast.Assign) and not all(map(_is_plain_target, node.targets)):
         return False
     if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name):
         return False
@@ -212,6 +410,13 @@ def _replaced(node: ast.stmt, name: str, value: ast.expr) -> bool:
     else:
         getattr(holder, key)[place] = value
     return True
+
+
+def _is_plain_target(node: ast.expr) -> bool:
+    """Whether nothing is done for a target, which is computed after the value."""
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name)
+    return isinstance(node, ast.Name | ast.Tuple)
 
 
 def _first(expression: ast.expr, name: str, constant: bool) -> Any:
@@ -331,9 +536,19 @@ def _later(whole: ast.Module) -> dict[ast.Delete, list[list[ast.stmt]]]:
     return found
 
 
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
 def _is_read(name: str, nodes: list[ast.stmt]) -> bool:
     """Whether statements read a name before they assign it anew."""
-    for node in nodes:
+    for place, node in enumerate(nodes):
+        if isinstance(node, ast.With) and not any(_reads(item, name) for item in node.items):
+            return _is_read(name, [*node.body, *nodes[place + 1 :]])
+        if isinstance(node, ast.For) and not _reads(node.iter, name) and not _reads(node.target, name):
+            if _is_read(name, [*node.body, *node.orelse]):
+                return True
+            continue
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == name]
         changed = {part.target for part in ast.walk(node) if isinstance(part, ast.AugAssign)}
         if any(isinstance(part.ctx, ast.Load) or part in changed for part in parts):
@@ -362,21 +577,27 @@ _LIGHT = {
     *("Stream", "current_stream", "default_stream", "memory_allocated", "memory_reserved", "bool", "int", "str", "len"),
     *("is_current_stream_capturing", "data_ptr", "Event", "float", "repr", "type", "numel", "graph_pool_handle"),
     *("pool", "element_size", "sorted", "isinstance", "getattr", "item", "any", "all", "sum", "raw_cuda_graph"),
+    *("runtime_call", "caught", "range", "nodes_of", "edges_of", "memset_parameters"),
 }
+
+
+#: Those of torch that make a tensor on the host.
+_ON_HOST = {"full", "tensor", "arange", "zeros", "ones", "empty", "linspace"}
 
 
 def _light(whole: ast.Module) -> set[str]:
     """Names of things that hold nothing."""
     values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(whole):
+        targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    values.setdefault(target.id, []).append(node.value)
-                elif isinstance(target, ast.Tuple):
-                    for part in ast.walk(target):
-                        if isinstance(part, ast.Name):
-                            values.setdefault(part.id, []).append(node.value)
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.For | ast.comprehension):
+            targets, value = [node.target], node.iter
+        for target in targets:
+            for part in ast.walk(target):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    values.setdefault(part.id, []).append(value)
     light: set[str] = set()
     while True:
         found = {name for name, nodes in values.items() if all(_is_light(node, light - {name}) for node in nodes)}
@@ -394,16 +615,42 @@ def _is_light(node: ast.expr, light: set[str]) -> bool:
         return _is_light(node.body, light) and _is_light(node.orelse, light)
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Not) or _is_light(node.operand, light)
+    if isinstance(node, ast.BinOp):
+        return _is_light(node.left, light) and _is_light(node.right, light)
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        # What begins empty is there to be filled.
+        return bool(node.elts) and all(_is_light(entry, light) for entry in node.elts)
+    if isinstance(node, ast.Dict):
+        entries = (*node.keys, *node.values)
+        return bool(entries) and all(entry is not None and _is_light(entry, light) for entry in entries)
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+        return _is_light(node.elt, light)
+    if isinstance(node, ast.DictComp):
+        return _is_light(node.key, light) and _is_light(node.value, light)
+    if isinstance(node, ast.Subscript | ast.Starred | ast.Attribute):
+        return _is_light(node.value, light)
     if isinstance(node, ast.BoolOp):
         return all(_is_light(entry, light) for entry in node.values)
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in ("detach", "expand_as", "add_") and isinstance(node.func, ast.Attribute):
-            return _is_light(node.func.value, light)
-        # Copies on the host, and what is compared with them.
-        host = name == "to" and any(isinstance(entry, ast.Constant) and entry.value == "cpu" for entry in node.args)
-        return host or name == "as_tensor" or name in _LIGHT
+        return _gives_light(node, light)
     return False
+
+
+def _gives_light(node: ast.Call, light: set[str]) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name in ("detach", "expand_as", "add_") and isinstance(node.func, ast.Attribute):
+        return _is_light(node.func.value, light)
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if isinstance(owner, ast.Name):
+        # A tensor on the host, and what the runtime gives: numbers and structures of them.
+        on_host = owner.id == "torch" and name in _ON_HOST and not any(e.arg == "device" for e in node.keywords)
+        if on_host or owner.id == "runtime":
+            return True
+    # Copies on the host, and what is compared with them.
+    host = name == "to" and any(isinstance(entry, ast.Constant) and entry.value == "cpu" for entry in node.args)
+    if node.args and name in ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "reversed", "fromkeys"):
+        return all(_is_light(entry, light) for entry in node.args)
+    return host or name == "as_tensor" or name in _LIGHT
 
 
 def _ending(body: list[ast.stmt]) -> None:

@@ -34,10 +34,9 @@ def expect_equal(impl: Any, tensor: torch.Tensor, expected: Any, promise: str) -
 
 def expect_number(impl: Any, tensor: torch.Tensor, expected: float, promise: str) -> None:
     """What `expect_equal` is of a number that is known."""
-    seen = impl.read(tensor)
     torch.testing.assert_close(
-        seen,
-        torch.full_like(seen, expected),
+        impl.read(tensor),
+        torch.full_like(tensor, expected, device="cpu"),
         rtol=0,
         atol=0,
         equal_nan=True,

@@ -14,6 +14,7 @@ import torch
 
 from conformance.reproducing.preamble import Beginning, beginning
 from conformance.reproducing.pruning import pruned
+from conformance.reproducing.sources import copying
 from conformance.reproducing.specialising.decisions import Decisions
 from conformance.reproducing.specialising.judging import Observe
 from conformance.reproducing.specialising.program import Specialiser
@@ -36,6 +37,10 @@ _MOST_DECISIONS = 300
 _SHORT = 25
 #: What says that a program draws random numbers.
 _RANDOM = re.compile(r"rand|dropout|normal|bernoulli|multinomial|seed|generator|uniform|nn\.")
+
+#: Characters in a line of words, and statements of the documents that are named.
+_WIDTH = 118
+_STATEMENTS = 3
 
 _Write = Callable[[Specialiser], list[ast.stmt]]
 
@@ -83,10 +88,11 @@ def write(
     """
     start = beginning(adapter, spec)
     steps = None if error is None else steps_of(error)
-    if start is None or (draws and steps is None):
-        return None
+    if (draws and steps is None) or any(entry.probes for entry in requirements):
+        return None  # what looks into a declaration says something of the adapter, which a script does without
     try:
-        program = _shortest(adapter, _of_source(item) if steps is None else _of_steps(steps))
+        with copying(adapter):
+            program = _shortest(adapter, _of_source(item) if steps is None else _of_steps(steps))
     except (Unwritable, NeedsStatements, NotInline, LookupError, OSError):
         return None
     return _assemble(_docstring(adapter, requirements, message), start, program, message)
@@ -193,8 +199,8 @@ def _specialised(adapter: Adapter, decisions: Decisions, write_down: _Write) -> 
 def _docstring(adapter: Adapter, requirements: Sequence[Requirement], message: str) -> str:
     lines = [f"Fails while {adapter.name} does not do what is expected."]
     for entry in requirements:
-        lines += ["", *textwrap.wrap(entry.headline, 110), *_origin(entry, adapter.dialect)]
-    lines += ["", *message.split("\n")]
+        lines += [*textwrap.wrap(entry.headline, _WIDTH), *_origin(entry, adapter.dialect)]
+    lines += message.split("\n")
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
 
 
@@ -206,8 +212,9 @@ def _origin(entry: Requirement, dialect: str) -> list[str]:
     says = "documented in" if entry.level == "must" else "follows from"
     text = f"{says} {'; '.join(places)}"
     if entry.level == "must" and own:
-        text += f" ({', '.join(own)})"
-    return textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
+        more = f" and {len(own) - _STATEMENTS} more" if len(own) > _STATEMENTS else ""
+        text += f" ({', '.join(own[:_STATEMENTS])}{more})"
+    return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
 def _dialect_of(place: str) -> str | None:
@@ -220,7 +227,7 @@ def _dialect_of(place: str) -> str | None:
 def _assemble(docstring: str, start: Beginning, program: Program, message: str) -> str:
     imports = {*start.imports, *program.imports, "import sys"}
     body = program.body
-    if "seen: " not in message:
+    if "seen: " not in message and start.module is not None:
         # What was wrong was seen after the test.
         body += (
             f"\n    {start.module}.synchronize()"
@@ -235,9 +242,9 @@ def _assemble(docstring: str, start: Beginning, program: Program, message: str) 
         turn = [f"with {', '.join(start.setup)}:", *(f"    {line}" for line in turn)]
     ending = [f"for _ in range({_TURNS}):  # what an earlier capture leaves may be what breaks a later one"]
     ending += [f"    {line}" for line in turn]
-    ending.append('print("nothing is wrong", file=sys.stderr)')
+    ending.append('print("nothing is wrong")')
     used = [line for line in sorted(imports) if _is_used(line, "\n".join([*start.lines, *ending, everything]))]
-    parts = [docstring, "\n".join((*used, *start.lines))]
+    parts = ["\n".join((docstring, *used, *start.lines))]
     simple = [text for text in program.before if not text.startswith(("def ", "class ", "@"))]
     if simple:
         parts.append("\n".join(simple))

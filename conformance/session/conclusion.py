@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.errors import ExitStatus, WriteError
+from conformance.errors import ExitStatus, RecordError, WriteError
 from conformance.records.summary import render
 from conformance.records.tested import remarks
 from conformance.session.interrupts import interrupts_held_back
@@ -44,6 +44,7 @@ class Conclusion:
         if self._recorder.config.option.collectonly:
             return
         if self._recorder.headed:
+            self._scripts(exitstatus)
             self._assessments = {
                 name: run.assess(narrowed=self._narrowed, stopped=self._recorder.stopped)
                 for name, run in self._recorder.runs.items()
@@ -61,6 +62,15 @@ class Conclusion:
             except WriteError as error:
                 self._recorder.stopped = str(error)
                 session.exitstatus = ExitStatus.KIT_FAILED
+
+    def _scripts(self, pytest_status: int) -> None:
+        """Try the scripts of the failures, unless the session was cut short, and save them."""
+        try:
+            if self._recorder.stopped is None and pytest_status != pytest.ExitCode.INTERRUPTED:
+                self._recorder.try_scripts()
+            self._recorder.save_scripts()
+        except (WriteError, RecordError) as error:
+            self._recorder.stopped = str(error)
 
     def _run_facts(self) -> list[RunFacts]:
         """What waivers are checked against."""

@@ -45,9 +45,7 @@ class DeviceMemory:
         """Give back what can be."""
         gc.collect()
         for give_back in (self._adapter.release_library_memory, self._adapter.empty_cache):
-            with contextlib.suppress(
-                Exception, Unsupported
-            ):  # it may have no means
+            with contextlib.suppress(Exception, Unsupported):  # it may have no means
                 give_back()
 
     def own_excess(self) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Collection, Generator, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,6 +18,7 @@ from conformance.records.run import Run
 from conformance.records.tested import SHARED_DEVICE
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.saving import save
+from conformance.reproducing.trials import Reproduction, try_scripts
 from conformance.session.cases import Case, Selection
 from conformance.session.interrupts import interrupts_held_back
 from conformance.session.outcome import attach, outcome_of
@@ -24,11 +27,15 @@ from conformance.session.record_paths import record_paths
 from conformance.session.repetition import Repetitions
 
 if TYPE_CHECKING:
+    from conformance.records.result import TestResult
     from conformance.records.subject import Subject
     from conformance.requirements.registry import Registry
     from conformance.session.options import Options
     from conformance.waivers.session_waivers import SessionWaivers
 
+#: What trying scripts may add to a session: a share of its time so far, and so many seconds at least.
+_TRIAL_SHARE = 0.25
+_LEAST_TRIAL_S = 60.0
 _LETTERS = {"error": "E", "noted": "n", "unsupported": "u", "waived": "w"}
 
 
@@ -71,6 +78,7 @@ class Recorder:
         self.headed = False
         self.files_failed = False
         self.others_failed = False
+        self._begun = time.monotonic()
         self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._shares_device = False
         self._has_told = False
@@ -239,8 +247,6 @@ class Recorder:
         elif outcome is not None:
             outcome = replace(outcome, result=publishable(outcome.result))
             self.runs[outcome.implementation].ended(outcome.result)
-            if self.options.reproducers is not None and outcome.result.reproducer is not None:
-                save(Path(self.options.reproducers), outcome.implementation, outcome.result)
             self.stopped = self.stopped or self._repetitions.note(outcome)
         elif report.failed and report.nodeid not in self.cases:
             self.others_failed = True
@@ -252,11 +258,32 @@ class Recorder:
             return
         try:
             with interrupts_held_back():
-                result = self.runs[case.implementation].reproduced(case.test, shown)
+                self.runs[case.implementation].reproduced(case.test, shown)
         except WriteError as error:
             self._give_up(error)
-        if self.options.reproducers is not None:
-            save(Path(self.options.reproducers), case.implementation, result)
+
+    def try_scripts(self) -> None:
+        """Run each script once, alone, where anybody is to have it.
+
+        Raises:
+            WriteError: the disk is full.
+        """
+        deadline = time.monotonic() + max(_LEAST_TRIAL_S, _TRIAL_SHARE * (time.monotonic() - self._begun))
+        if (self.options.reproducers or self.options.record or self.options.resume) is None:
+            return
+        for run in self.runs.values():
+
+            def tell(result: TestResult, reproduction: Reproduction, run: Run = run) -> None:
+                with interrupts_held_back():
+                    run.tried(result.test, asdict(reproduction))
+
+            try_scripts(run.untried, deadline - time.monotonic(), os.cpu_count() or 1, tell)
+
+    def save_scripts(self) -> None:
+        """Save what shows failures, or may."""
+        for name, run in self.runs.items() if self.options.reproducers is not None else ():
+            for result in run.scripts:
+                save(Path(str(self.options.reproducers)), name, result)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:

@@ -11,11 +11,13 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, fail
 from conformance.markers import requirement
-from suites.graph_data.programs import NODE_KEYS, documented, each_program, edited, empty, instantiated
+from suites.graph_data.programs import NODE_KEYS, documented, each_program, empty, instantiated
+from suites.support.captures import kept_graph
 from suites.support.data import arrows_in, data_of, following
 from suites.support.handles import runtime_call, runtime_of
 from suites.support.programs import fork, row_of_operators, uneven_fork
 from suites.support.shape import arrows_of, counterparts, expect_forward
+from suites.support.template import Template
 
 
 def _is_int(value: Any) -> bool:
@@ -162,10 +164,10 @@ def _names_in_order(impl: Adapter, body: Callable[[], Any]) -> list[Any]:
 @requirement("graph-data.kernel-name", "graph-data.node-type-tells-types-apart")
 def test_types_of_nodes(impl: Adapter) -> None:
     """Kernels, memsets, memcpys and empty nodes are told apart, each in its place; kernels have names, others none."""
-    graph, template = edited(impl)
-    flag, source = impl.full(37, 0.0), impl.full(37, 1.0)
-    leaf = template.leaves()[0]
-    copy = template.add_memcpy(flag, source, after=[leaf])
+    graph, flag, source = kept_graph(impl, row_of_operators(impl)), impl.full(37, 0.0), impl.full(37, 1.0)
+    template = Template(impl, graph)
+    memset = template.add_memset(flag, 2.0, after=template.leaves())
+    copy = template.add_memcpy(flag, source, after=[memset])
     runtime_call(impl, "cudaGraphAddEmptyNode", template.handle, [copy], 1)
     graph.instantiate()
     data = data_of(graph)

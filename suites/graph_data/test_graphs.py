@@ -9,7 +9,7 @@ import pytest
 
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.graph_data.programs import documented, edited, instantiated
 from suites.support.captures import capture_between, replay
 from suites.support.data import arrows_in, data_of
@@ -27,17 +27,25 @@ def _expect_template(impl: Adapter, graph: Any, promise: str) -> None:
     expect(counterparts(edges, expected) is not None, promise, f"dependents {edges} where the template has {expected}")
 
 
+def _of(program: Callable[[Adapter], Callable[[], None]]) -> Callable[[Adapter], Any]:
+    return lambda impl: instantiated(impl, program(impl))
+
+
 @requirement("graph-data.matches-template", "graph-data.index-is-position")
-def test_as_the_template(impl: Adapter) -> None:
-    """The runtime finds the same nodes and edges behind the template's handle."""
-    promise = "graph data have the nodes and edges of the template"
-    programs: list[Callable[[Adapter], Callable[[], None]]] = [row_of_operators]
-    if impl.capabilities.get("fork_join") is not False:
-        programs += [fork, uneven_fork]
-    # All of them alive together, so that none is taken for another.
-    graphs = [*(instantiated(impl, program(impl)) for program in programs), edited(impl)[0]]
-    for graph in graphs:
-        _expect_template(impl, graph, promise)
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(_of(row_of_operators), id="row"),
+        pytest.param(_of(fork), id="fork", marks=needs("fork_join")),
+        pytest.param(_of(uneven_fork), id="uneven-fork", marks=needs("fork_join")),
+        pytest.param(lambda impl: edited(impl)[0], id="edited"),
+    ],
+)
+def test_as_the_template(impl: Adapter, make: Callable[[Adapter], Any]) -> None:
+    """The runtime finds the same nodes and edges behind the template's handle, of each graph that is alive."""
+    one, other = instantiated(impl, row_of_operators(impl, 2)), make(impl)
+    for graph in (one, other, instantiated(impl, row_of_operators(impl, 3))):
+        _expect_template(impl, graph, "graph data have the nodes and edges of the template")
 
 
 @requirement("graph-data.after-edit", "graph-data.index-is-position")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from conformance.adapter import Adapter
 from conformance.errors import Unsupported
@@ -17,6 +18,7 @@ from suites.misuse.programs import (
     capturing,
     capturing_keep,
     failed,
+    name,
     new,
     new_keep,
     reset,
@@ -98,22 +100,25 @@ CALLS: dict[str, Call] = {
 }
 
 
-def refusals(impl: Adapter, key: str, folder: Path) -> list[tuple[State, Exception | None]]:
-    """What the call `key` of `CALLS` raises in each of its states that the class can be brought into.
+def in_each_state() -> pytest.MarkDecorator:
+    """Run a test once for each call of `CALLS`, by its `key`, and each `state` of the call."""
+    cases = [(key, state) for key, call in CALLS.items() for state in call.states]
+    return pytest.mark.parametrize(("key", "state"), cases, ids=[f"{key}-{name(state)}" for key, state in cases])
+
+
+def refusal(impl: Adapter, key: str, state: State, folder: Path) -> Exception | None:
+    """What the call `key` of `CALLS` raises in a state.
 
     Raises:
-        Unsupported: the class does not owe the call.
+        Unsupported: the class does not owe the call, or cannot be brought into the state.
     """
     call = CALLS[key]
     require(impl, call.capability)
-    if key == "reset":
+    if state in KEPT:
+        require(impl, "keep_graph")
+    if key == "reset" or state in RESET:
         impl.need_reset()
-    seen: list[tuple[State, Exception | None]] = []
-    for state in call.states:
-        if (state in KEPT and not impl.owes("keep_graph")) or (state in RESET and not impl.has_reset):
-            continue
-        with stream_kept(impl), contextlib.suppress(Unsupported), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a class may warn where debugging is off, or of what it ignores
-            with impl.stream(impl.new_stream()), state(impl, Affine(impl)) as graph:
-                seen.append((state, caught(lambda: call.make(impl, graph, folder / "graph.dot"))))
-    return seen
+    with stream_kept(impl), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a class may warn where debugging is off, or of what it ignores
+        with impl.stream(impl.new_stream()), state(impl, Affine(impl)) as graph:
+            return caught(lambda: call.make(impl, graph, folder / "graph.dot"))

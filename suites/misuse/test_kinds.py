@@ -12,7 +12,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect
 from conformance.markers import requirement
-from suites.misuse.calls import CALLS, begin, refusals, require
+from suites.misuse.calls import begin, in_each_state, refusal, require
 from suites.misuse.programs import State, captured, in_states, name, new
 from suites.support.captures import capture_between
 from suites.support.captures import captured as captured_graph
@@ -34,11 +34,10 @@ def expect_kind(error: Exception | None, kinds: tuple[type[Exception], ...], wha
 
 
 @requirement("misuse.refusals-are-runtime-errors")
-@pytest.mark.parametrize("key", CALLS)
-def test_call_in_a_state(impl: Adapter, key: str, tmp_path: Path) -> None:
+@in_each_state()
+def test_call_in_a_state(impl: Adapter, key: str, state: State, tmp_path: Path) -> None:
     """A call that the graph's state does not allow, in each such state that the class can be brought into."""
-    for state, error in refusals(impl, key, tmp_path):
-        expect_kind(error, STATE, f"{key} on a graph in the state {name(state)!r}")
+    expect_kind(refusal(impl, key, state, tmp_path), STATE, f"{key} on a graph in the state {name(state)!r}")
 
 
 @requirement("misuse.refusals-are-runtime-errors")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from conformance.adapter import Adapter
 from conformance.markers import requirement
-from suites.misuse.calls import CALLS, refusals
+from suites.misuse.calls import in_each_state, refusal
 from suites.misuse.programs import State, captured, in_states, new, new_keep, reset, reset_keep
 from suites.support.captures import open_capture
 from suites.support.outcomes import judge, judge_message
@@ -51,9 +49,9 @@ def test_stray_end(impl: Adapter, state: State) -> None:
 
 
 @requirement("misuse.messages-of-any-refusal")
-@pytest.mark.parametrize("key", CALLS)
-def test_any_call(impl: Adapter, key: str, tmp_path: Path) -> None:
+@in_each_state()
+def test_any_call(impl: Adapter, key: str, state: State, tmp_path: Path) -> None:
     """Each call that a state does not allow, in each such state, where it is refused."""
-    for _, error in refusals(impl, key, tmp_path):
-        if error is not None:
-            judge_message(error)
+    error = refusal(impl, key, state, tmp_path)
+    if error is not None:
+        judge_message(error)

@@ -58,7 +58,8 @@ def test_path(impl: Adapter, way: str, tmp_path: Path) -> None:
         else:
             expect_no_raise(promise, lambda: graph.debug_dump(**{name: str(path)}))
     files = sorted(file.name for file in tmp_path.iterdir())
-    expect(files == [path.name], promise, f"in its folder there are {files}")
+    # A class may write more beside it.
+    expect(path.name in files, promise, f"in its folder there are {files}")
 
 
 @requirement("signatures.debug-dump-path-required")

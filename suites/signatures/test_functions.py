@@ -24,6 +24,15 @@ def _function(impl: Adapter, name: str, otherwise: Callable[..., Any]) -> Callab
     return function
 
 
+def _by_position(impl: Adapter, name: str) -> Callable[..., Any]:
+    """The device module's own function, which takes options by position; an adapter's takes them by name."""
+    impl.need_own(name)
+    if not impl.has_own(name):
+        raise Unsupported(f"the adapter, which alone knows how to call {name}, takes its options by name")
+    function: Callable[..., Any] = getattr(impl.module, name)
+    return function
+
+
 @requirement("signatures.graph-pool-handle")
 def test_graph_pool_handle(impl: Adapter) -> None:
     """Nothing is passed; something that names a pool comes back."""
@@ -82,10 +91,13 @@ def test_graph_options(impl: Adapter, settings: tuple[Any, ...]) -> None:
         raise Unsupported("the liveness check is not documented here, or declared absent")
     if not impl.owes("capture_modes"):
         raise Unsupported("capture error modes are not documented here, or declared absent")
+    manager = _by_position(impl, "graph")
+    for position, name in enumerate(("capture_error_mode", "check_input_liveness")[: len(settings)], 3):
+        expect_parameter(manager, "the context manager", name, position=position)
     x, graph = impl.full(37, 0.0), impl.new_graph()
 
     def block() -> None:
-        with _function(impl, "graph", impl.capture)(graph, impl.graph_pool_handle(), impl.new_stream(), *settings):
+        with manager(graph, impl.graph_pool_handle(), impl.new_stream(), *settings):
             x.add_(1.0)
 
     expect_no_raise("the context manager takes its options by position, in the documented order", block)
@@ -169,7 +181,7 @@ def test_options_of_make_graphed_callables(impl: Adapter) -> None:
     """Five warm-ups, unused inputs allowed, and a pool, after the samples."""
     if not impl.owes("graphed_callables"):
         raise Unsupported("graphed callables are not documented here, or declared absent")
-    make = _function(impl, "make_graphed_callables", impl.make_graphed_callables)
+    make = _by_position(impl, "make_graphed_callables")
     warm_ups = []
 
     def source(x: Any, _unused: Any) -> Any:

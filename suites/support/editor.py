@@ -12,7 +12,7 @@ import torch
 from conformance.adapter import Adapter
 from suites.support.captures import capture_between
 from suites.support.handles import runtime_call, runtime_of
-from suites.support.template import Template
+from suites.support.template import Template, memset_parameters
 
 
 class Editor(Template):
@@ -119,7 +119,7 @@ class Editor(Template):
 
     def set_memset_in(self, executable: Any, node: Any, destination: torch.Tensor, value: float) -> None:
         """Give a memset other parameters in an executable alone."""
-        parameters = self._memset_parameters(destination, value)
+        parameters = memset_parameters(self._impl, destination, value)
         self._call("cudaGraphExecMemsetNodeSetParams", executable, node, parameters)
 
     def set_memcpy_in(self, executable: Any, node: Any, destination: torch.Tensor, source: torch.Tensor) -> None:

@@ -16,6 +16,33 @@ def pattern_of(value: float, dtype: torch.dtype) -> int:
     return int.from_bytes(bytes(torch.tensor([value], dtype=dtype).view(torch.uint8).tolist()), "little")
 
 
+def nodes_of(impl: Adapter, handle: Any) -> list[Any]:
+    """All nodes of the template behind a handle, in no particular order."""
+    count = int(runtime_call(impl, "cudaGraphGetNodes", handle)[-1])
+    return list(runtime_call(impl, "cudaGraphGetNodes", handle, count)[0])[:count] if count else []
+
+
+def edges_of(impl: Adapter, handle: Any) -> list[tuple[int, int]]:
+    """All its dependencies, as (earlier node, later node)."""
+    count = int(runtime_call(impl, "cudaGraphGetEdges", handle)[-1])
+    if not count:
+        return []
+    earlier, later, *_ = runtime_call(impl, "cudaGraphGetEdges", handle, count)
+    return [(int(first), int(second)) for first, second in zip(earlier, later, strict=True)]
+
+
+def memset_parameters(impl: Adapter, destination: torch.Tensor, value: float) -> Any:
+    """What sets every element of a contiguous tensor to `value`."""
+    parameters = runtime_of(impl).cudaMemsetParams()
+    parameters.dst = destination.data_ptr()
+    parameters.elementSize = destination.element_size()
+    parameters.value = pattern_of(value, destination.dtype)
+    parameters.width = destination.numel()
+    parameters.height = 1
+    parameters.pitch = 0
+    return parameters
+
+
 class Template:
     """The template of a graph with keep_graph=True, reached through its raw handle and the runtime."""
 
@@ -30,16 +57,11 @@ class Template:
 
     def nodes(self) -> list[Any]:
         """All nodes, in no particular order."""
-        count = int(self._call("cudaGraphGetNodes", self.handle)[-1])
-        return list(self._call("cudaGraphGetNodes", self.handle, count)[0])[:count] if count else []
+        return nodes_of(self._impl, self.handle)
 
     def edges(self) -> list[tuple[int, int]]:
         """All dependencies, as (earlier node, later node)."""
-        count = int(self._call("cudaGraphGetEdges", self.handle)[-1])
-        if not count:
-            return []
-        earlier, later, *_ = self._call("cudaGraphGetEdges", self.handle, count)
-        return [(int(first), int(second)) for first, second in zip(earlier, later, strict=True)]
+        return edges_of(self._impl, self.handle)
 
     def roots(self) -> list[Any]:
         """The nodes that depend on nothing."""
@@ -70,22 +92,12 @@ class Template:
 
     def add_memset(self, destination: torch.Tensor, value: float, after: Sequence[Any] = ()) -> Any:
         """Add a node that sets every element of a contiguous tensor to `value`; return it."""
-        parameters = self._memset_parameters(destination, value)
+        parameters = memset_parameters(self._impl, destination, value)
         return self._call("cudaGraphAddMemsetNode", self.handle, list(after), len(after), parameters)[0]
 
     def change_memset(self, node: Any, destination: torch.Tensor, value: float) -> None:
         """Make a memset node write `value` to `destination` from now on."""
-        self._call("cudaGraphMemsetNodeSetParams", node, self._memset_parameters(destination, value))
-
-    def _memset_parameters(self, destination: torch.Tensor, value: float) -> Any:
-        parameters = self._impl.runtime.cudaMemsetParams()
-        parameters.dst = destination.data_ptr()
-        parameters.elementSize = destination.element_size()
-        parameters.value = pattern_of(value, destination.dtype)
-        parameters.width = destination.numel()
-        parameters.height = 1
-        parameters.pitch = 0
-        return parameters
+        self._call("cudaGraphMemsetNodeSetParams", node, memset_parameters(self._impl, destination, value))
 
     def add_memcpy(self, destination: torch.Tensor, source: torch.Tensor, after: Sequence[Any] = ()) -> Any:
         """Add a node that copies the bytes of one contiguous tensor to another; return it."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.adapter import Adapter
-from suites.support.editor import kept
+from suites.support.captures import kept_graph
+from suites.support.template import Template
 
 
 def nodes_made_by(impl: Adapter, body: Callable[[], Any]) -> int:
     """How many nodes a program is captured as."""
-    _, template = kept(impl, body)
-    return len(template.nodes())
+    graph = kept_graph(impl, body)
+    return len(Template(impl, graph).nodes())

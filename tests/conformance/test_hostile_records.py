@@ -31,6 +31,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     writer.started("t2")
     writer.result(SECOND)
     writer.reproducer("t2", "print()")
+    writer.reproduction("t2", {"outcome": "shown", "why": "AssertionError"})
     writer.footer(FOOTER)
     writer.close()
     return [json.loads(without_chain(line)) for line in path.read_text(encoding="utf-8").splitlines()]

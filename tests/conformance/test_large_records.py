@@ -257,17 +257,37 @@ def test_a_merge_names_the_first_of_what_is_missing(tmp_path: Path) -> None:
     assert reasons[-1] == "and 21 more"
 
 
+SHOWN = {"outcome": "shown", "why": "AssertionError: no"}
+
+
+def test_a_script_that_fails_of_something_else_is_dropped(tmp_path: Path) -> None:
+    run = Run(SUBJECT, REGISTRY, tmp_path / "run.jsonl")
+    run.begin({"t": ("area.one",)}, {}, "2026-01-01T00:00:00+00:00")
+    run.ended(replace(failing("t"), reproducer="print()"))
+    assert [result.test for result in run.untried] == ["t"]
+    run.tried("t", {"outcome": "otherwise", "why": "TypeError"})
+    assert run.untried == run.scripts == []
+    run.close()
+    record = read_record(tmp_path / "run.jsonl")
+    assert (record.results[0].reproducer, record.results[0].reproduction) == (
+        None,
+        {"outcome": "otherwise", "why": "TypeError"},
+    )
+    assert record.notes.troubles("area.one").items == list(record.results)
+
+
 def test_scripts_are_merged(tmp_path: Path) -> None:
     path = tmp_path / "1.jsonl"
     run = Run(SUBJECT, REGISTRY, path)
     run.begin({"t": ("area.one",)}, {"shard": "1/1"}, "2026-01-01T00:00:00+00:00")
     run.ended(replace(failing("t"), verdict=Verdict.CRASH, reproducer=None))
     run.reproduced("t", "print()")
+    run.tried("t", SHOWN)
     assessment = run.assess(narrowed=True, stopped=None)
     run.end(assessment, assessment.exit_status, None)
     run.close()
     merged = merge([path], tmp_path / "all.jsonl")
     again = read_record(merged.path)
-    assert again.results[0].reproducer == "print()"
+    assert (again.results[0].reproducer, again.results[0].reproduction) == ("print()", SHOWN)
     assert again.notes.troubles("area.one").items == list(again.results)
     assert (again.claim, again.footer, again.header) == (merged.claim, merged.footer, merged.header)

@@ -69,3 +69,22 @@ def test_a_long_table_is_cut_and_the_others_are_counted() -> None:
     results = [TestResult(entry.id, (entry.id,), Verdict.FAIL, message="m") for entry in entries]
     text = render(_summary(results, entries))
     assert "… and 25 more requirements: a 25" in text
+
+
+def test_scripts_that_were_run_are_counted() -> None:
+    outcomes = ["shown", "shown", "passed", "otherwise", None]
+    results = [
+        TestResult(
+            f"t{number}",
+            ("a.b",),
+            Verdict.FAIL,
+            reproducer=None if outcome == "otherwise" else "print()",
+            reproduction=None if outcome is None else {"outcome": outcome, "why": "w"},
+        )
+        for number, outcome in enumerate(outcomes)
+    ]
+    lines = render(_summary(results, [_entry("a.b")])).splitlines()
+    assert (
+        "scripts run alone: 2 of 4 show their failure; 1 pass, so that the failure needs what went before it; "
+        "1 failed of something else and were dropped; 1 were not run for want of time"
+    ) in lines

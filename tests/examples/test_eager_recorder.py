@@ -6,15 +6,18 @@ import os
 import re
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from conformance.records.record import Record, read_record
+from conformance.waivers.starting import start_of
 
 HOME = Path(__file__).parents[2]
 EXAMPLE = HOME / "examples" / "eager_recorder"
 README = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+PAGE = (HOME / "docs" / "adapters.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,16 @@ def test_it_ends_as_its_readme_shows(run: tuple[Record, list[str], int]) -> None
     assert status == 1
     assert lines[-1].startswith("DOES NOT CONFORM: recorder as cuda 1.10: ")
     assert lines[-1] in README.splitlines()
+
+
+def test_it_ends_as_the_page_about_adapters_shows(run: tuple[Record, list[str], int]) -> None:
+    record, lines, _ = run
+    (block,) = re.findall(r"^```\n…\n(does not conform in: .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    shown = [line for line in block.splitlines() if line not in {"", "…"}]
+    assert len(shown) > 8
+    assert [line for line in shown if line not in lines] == []
+    waivers = start_of(record.path, date(2026, 1, 1)).count("[[waiver]]")
+    assert f"This writes {waivers} waivers, one for each requirement of the " in PAGE
 
 
 def test_it_knows_neither_the_kit_nor_its_reference() -> None:

@@ -79,4 +79,4 @@ def test_the_script_fails_until_the_class_is_repaired(folder: Path) -> None:
     source = folder / "quick_graph.py"
     source.write_text(source.read_text(encoding="utf-8").partition("    has_executable")[0], encoding="utf-8")
     repaired = _python(folder, os.fspath(script))
-    assert (repaired.returncode, "nothing is wrong" in repaired.stderr) == (0, True)
+    assert (repaired.returncode, "nothing is wrong" in repaired.stdout) == (0, True)

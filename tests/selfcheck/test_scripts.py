@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from conformance.adapters.implementations import Known
+from conformance.adapters.known import Known
 from conformance.selfcheck import scripts
 from conformance.selfcheck.scripts import Trial, try_scripts
 from reference_impl.faults import Fault

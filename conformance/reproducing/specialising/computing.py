@@ -18,6 +18,7 @@ from conformance.reproducing.specialising.judging import (
     Member,
     is_computable,
     is_mutable_state,
+    is_number,
     is_plain,
     name_of,
 )
@@ -49,7 +50,7 @@ class Computing(Inlining):
             result = function(*plain, **{key: value.value for key, value in keywords.items()})  # type: ignore[attr-defined]
         except ConformanceError as error:
             raise Unwritable(str(error)) from None
-        return Known(result)
+        return result if isinstance(result, Value) else Known(result)
 
     def _computed_builtin(self, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value | None:
         if function is isinstance:
@@ -149,6 +150,7 @@ class Computing(Inlining):
     def _expect_equal(self, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         expected = arguments[2] if len(arguments) > 2 else None
         number = isinstance(expected, Known) and type(expected.value) in (int, float)
+        number = number or (isinstance(expected, Code) and is_number(expected.node, self._numeric))
         function = words.expect_number if number else words.expect_equal
         return self.call(self._function(function), arguments, keywords, wanted=False)
 

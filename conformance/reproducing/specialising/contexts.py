@@ -12,6 +12,18 @@ from conformance.reproducing.specialising.endings import plain_body
 from conformance.reproducing.specialising.syntax import place_of
 from conformance.reproducing.values import Again, Function, NotInline, Scope, Value
 
+#: Context managers that let every error pass.
+_PASSING = (
+    ".stream",
+    ".graph",
+    "no_grad",
+    "inference_mode",
+    "autocast",
+    "catch_warnings",
+    "ThreadPoolExecutor",
+    "ExitStack",
+)
+
 
 class Contexts(Assignments):
     """Writes blocks under context managers."""
@@ -53,7 +65,7 @@ class Contexts(Assignments):
         return NORMAL if catching and status is ENDED else status
 
     def _suppresses(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Call) and not ast.unparse(node.func).endswith((".stream", ".graph", "no_grad"))
+        return isinstance(node, ast.Call) and not ast.unparse(node.func).endswith(_PASSING)
 
     def _manager(self, node: ast.expr, scope: Scope) -> Any:
         """A context manager: one of the kit's own with its arguments, or an expression."""

@@ -16,9 +16,9 @@ import torch
 
 from conformance.adapter import Adapter
 from conformance.reproducing import words
-from conformance.reproducing.sources import imports_of, is_copied, unwrapped
+from conformance.reproducing.sources import imports_of, is_copied, is_own, unwrapped
 from conformance.reproducing.specialising.calls import Calls
-from conformance.reproducing.specialising.judging import NONE, PLAIN, Computed, Member, as_node, static_home
+from conformance.reproducing.specialising.judging import NONE, PLAIN, Computed, Member, as_node, is_plain, static_home
 from conformance.reproducing.specialising.nodes import Appended, Given
 from conformance.reproducing.specialising.syntax import is_pure, parsed
 from conformance.reproducing.values import (
@@ -107,6 +107,8 @@ class Expressions(Calls):
             home = line.split()[1]
             original = line.split()[3]
             return self._global(vars(sys.modules[home]), home, original)
+        if is_own(home) and not is_plain(value):
+            raise Unwritable(f"{name}, which the adapter's module has to itself")
         return Known(value, None, (), (home, name) if home else None)
 
     def _attribute_expression(self, node: ast.Attribute, scope: Scope) -> Value:
@@ -207,7 +209,9 @@ class Expressions(Calls):
         if name == "graph_class":
             return Code(parsed("Graph"))
         if name in ("module", "_module"):
-            module: Any = adapter.module
+            module: Any = getattr(adapter, "module", None)
+            if not isinstance(module, ModuleType):
+                raise Unwritable("an adapter without a device module")
             return Known(module, parsed(module.__name__), (f"import {module.__name__}",))
         if name == "device":
             return Known(adapter.device)
@@ -231,7 +235,7 @@ class Expressions(Calls):
             return Known(getattr(adapter, name))
         if name == "capabilities":
             return Known(dict(adapter.capabilities))
-        if name in ("owes", "need_reset", "has_own", "need_own"):
+        if name in ("owes", "why_without", "need_reset", "has_own", "need_own"):
             return Computed(getattr(adapter, name))
         if name in adapter.script_words and name in WORDED:
             text = WORDED[name].format(adapter.script_words[name])
@@ -242,6 +246,11 @@ class Expressions(Calls):
             scope = Scope({}, None, {**names, "backend": self._member("module"), "torch": self._torch()}, "")
             return Function(node, scope, self._defaults(node, scope), receiver=me, owner=Adapter)
         kinds = [cls for cls in type(adapter).__mro__ if is_copied(cls.__module__) and name in vars(cls)]
+        if not kinds and name in vars(adapter):
+            value = vars(adapter)[name]
+            if is_plain(value) or isinstance(value, ModuleType | type | FunctionType):
+                return Known(value)
+            raise Unwritable(f"{name} of the adapter")
         if not kinds:
             raise AttributeError(name)
         static = vars(kinds[0])[name]

@@ -95,6 +95,20 @@ def is_same(one: Value | None, other: Value | None) -> bool:
     return False
 
 
+def is_number(node: ast.expr, names: set[str]) -> bool:
+    """Whether an expression gives a number of Python's; `names` do."""
+    match node:
+        case ast.Constant(value=value):
+            return type(value) in (int, float)
+        case ast.Name(id=name):
+            return name in names
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return is_number(operand, names)
+        case ast.BinOp(left=left, right=right):
+            return is_number(left, names) and is_number(right, names)
+    return False
+
+
 def is_own(cell: Cell) -> bool:
     return cell.pinned is not None and name_of(cell.value) == cell.pinned
 

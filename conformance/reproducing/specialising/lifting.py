@@ -19,7 +19,7 @@ import torch
 
 from conformance.checks import NotConforming
 from conformance.errors import ConformanceError
-from conformance.reproducing.sources import assigned_in, class_node, decorated_in, is_copied, unwrapped
+from conformance.reproducing.sources import assigned_in, class_node, decorated_in, is_copied, is_own, unwrapped
 from conformance.reproducing.specialising.decisions import Call, Frame
 from conformance.reproducing.specialising.judging import PLAIN, Member, is_abstract, is_empty, is_mutable_state
 from conformance.reproducing.specialising.syntax import assignment, parsed
@@ -154,6 +154,8 @@ class Lifting(Variables):
                 used = [kind for kind in self._errors.values() if kind in kinds]
                 self._errors[cls] = kinds[len(used)]
             return parsed(self._errors[cls])
+        if is_own(cls.__module__) and cls.__module__ == self.adapter.graph_class.__module__:
+            raise Unwritable(f"{cls!r}, which the class under test may know")
         if is_copied(cls.__module__):
             return ast.Name(self._class(cls), ast.Load())
         found = self._import_of(cls)

@@ -47,6 +47,9 @@ class Loops(Branches):
             try:
                 target = self._pattern(node.target, scope)
                 names_of_turn = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+                if isinstance(target, ast.Name) and parts is not None:
+                    if all(isinstance(part, Known) and type(part.value) in (int, float) for part in parts):
+                        self._numeric.add(target.id)
                 if parts is not None and not breaks(node.body) and len(parts) <= 12:
                     self._loops.append((place, names_of_turn))
                 with self._into(out):

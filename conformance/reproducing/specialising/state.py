@@ -40,6 +40,8 @@ class State(abc.ABC):
         self._nonnull: set[str] = set()
         self._maybe_none: set[str] = set()
         self._temporaries: set[str] = set()
+        self._numeric: set[str] = set()  # variables that are numbers
+        self._mixed: set[str] = set()  # and those that are something else at times
         self._handlers: set[str] = set()
         self._changing: dict[str, bool] = {}  # variables that change, and whether objects have them
         self._renamed: dict[str, dict[str, str]] = {}

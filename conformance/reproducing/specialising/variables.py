@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.reproducing.specialising.decisions import Call
 from conformance.reproducing.specialising.endings import assigned_by, foreign_names, own_nodes
-from conformance.reproducing.specialising.judging import is_open, is_same, name_of
+from conformance.reproducing.specialising.judging import is_number, is_open, is_same, name_of
 from conformance.reproducing.specialising.questions import Questions
 from conformance.reproducing.specialising.syntax import assignment, gives, is_member, is_pure, is_trivial, place_of
 from conformance.reproducing.values import (
@@ -52,6 +52,11 @@ class Variables(Questions):
     def _assign(self, name: str, node: ast.expr) -> None:
         self._store(name)
         self._emit(assignment(name, node))
+        if is_number(node, self._numeric) and name not in self._mixed:
+            self._numeric.add(name)
+        else:
+            self._numeric.discard(name)
+            self._mixed.add(name)
 
     def _store(self, name: str) -> None:
         frame = self._frames[-1]

@@ -136,7 +136,7 @@ class SoftwareDevice:
         return "" if function is None else function.kernel.name
 
     def tracks(self, tensor: torch.Tensor) -> bool:
-        return tensor.device.type == "cpu"
+        return tensor.is_cpu
 
     # -- memory -----------------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ def _concerns_device(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, 
     device = operators.argument(func, args, kwargs, "device")
     if device is not None and torch.device(device).type != "cpu":
         return False
-    return {tensor.device.type for tensor in operators.tensors_in((*args, *kwargs.values()))} <= {"cpu"}
+    return all(tensor.is_cpu for tensor in operators.tensors_in((*args, *kwargs.values())))
 
 
 def record(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

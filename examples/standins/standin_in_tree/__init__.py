@@ -1,0 +1,1 @@
+"""Stand-ins for device modules that are part of torch."""

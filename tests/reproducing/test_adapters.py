@@ -1,0 +1,131 @@
+"""What an adapter overrides is a part of its scripts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.records.record import read_record
+
+ROOT = Path(__file__).parents[2]
+
+#: A class that replays twice, and that has to be told its pool.
+BROKEN = """
+import reference_impl
+
+
+class Broken(reference_impl.CUDAGraph):
+    def capture_begin(self, pool):
+        super().capture_begin(pool=pool)
+
+    def replay(self):
+        super().replay()
+        super().replay()
+"""
+
+SETTINGS = 'name="own", dialect="cuda", revision="1.10", capabilities={"capture_modes": False, "keep_graph": False}'
+
+OVERRIDES = f"""
+import reference_impl
+from broken import Broken
+
+from conformance.adapter import ModuleAdapter
+
+
+def with_pool(settings):
+    return {{"pool": None, **settings}}
+
+
+class Own(ModuleAdapter):
+    def capture_begin(self, graph, **settings):
+        graph.capture_begin(**with_pool(settings))
+
+
+def adapter():
+    return Own(module=reference_impl, graph_class=Broken, device="cpu", {SETTINGS})
+"""
+
+WHOLE = """
+import reference_impl
+import torch
+from broken import Broken
+
+from conformance.adapter import Adapter
+
+
+class Own(Adapter):
+    name, dialect, revision, graph_class = "own", "cuda", "1.10", Broken
+    capabilities = dict.fromkeys(
+        ["capture_modes", "keep_graph", "memory_stats", "graphed_callables", "threads", "fork_join"], False
+    )
+
+    @property
+    def device(self):
+        return torch.device("cpu")
+
+    def new_graph(self, keep_graph=None, *, pool=None, mode=None):
+        return Broken()
+
+    def capture_begin(self, graph, *, pool=None, mode=None, liveness=None):
+        graph.capture_begin(pool)
+
+    def capture(self, graph, *, pool=None, stream=None, mode=None, liveness=None):
+        return reference_impl.graph(graph, pool=pool, stream=stream)
+
+    def graph_pool_handle(self):
+        return reference_impl.graph_pool_handle()
+
+    def is_current_stream_capturing(self):
+        return reference_impl.is_current_stream_capturing()
+
+    def new_stream(self):
+        return reference_impl.Stream()
+
+    def new_event(self):
+        return reference_impl.Event()
+
+    def current_stream(self):
+        return reference_impl.current_stream()
+
+    def default_stream(self):
+        return reference_impl.default_stream()
+
+    def stream(self, stream):
+        return reference_impl.stream(stream)
+
+    def synchronize(self):
+        reference_impl.synchronize()
+
+    def tensor(self, data, dtype=None):
+        return torch.as_tensor(data, dtype=dtype).clone()
+
+
+adapter = Own()
+"""
+
+
+@pytest.mark.parametrize("text", [OVERRIDES, WHOLE], ids=["overrides", "whole"])
+def test_overrides_are_written_out(text: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
+    (tmp_path / "own.py").write_text(text, encoding="utf-8")
+    command = [
+        *(sys.executable, "-m", "pytest", "-q"),
+        *(f"--impl={tmp_path / 'own.py'}:adapter", "--tb=no", "--no-isolate", "-p", "no:cacheprovider"),
+        *(f"--record={tmp_path / 'run.jsonl'}", "suites/replay/test_streams.py"),
+    ]
+    process = subprocess.run(
+        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert process.returncode == 1, process.stdout[-3000:] + process.stderr[-2000:]
+    results = [result for result in read_record(tmp_path / "run.jsonl").results if result.verdict.rejects]
+    assert results
+    for result in results:
+        assert result.reproducer is not None, result.reproduction
+        assert result.reproduction is not None
+        assert result.reproduction["outcome"] == "shown", result.reproduction
+        assert "import conformance" not in result.reproducer
+        assert "capture_begin(" in result.reproducer
