@@ -45,6 +45,7 @@ def good_lines(path: Path) -> list[dict[str, Any]]:
         writer.started(one.test)
         writer.result(one)
     writer.reproducer(SECOND.test, "print()")
+    writer.reproduction(SECOND.test, {"outcome": "shown", "why": "it fails alike"})
     writer.footer(FOOTER)
     writer.close()
     return [json.loads(without_chain(line)) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -52,7 +53,7 @@ def good_lines(path: Path) -> list[dict[str, Any]]:
 
 def test_lines_of_records_are_as_described(tmp_path: Path) -> None:
     kinds = {line["kind"] for line in good_lines(tmp_path / "all.jsonl")}
-    assert kinds == {"header", "plan", "started", "result", "reproducer", "footer"}
+    assert kinds == {"header", "plan", "started", "result", "reproducer", "reproduction", "footer"}
     sample(tmp_path / "good.jsonl")
     sample(tmp_path / "bad.jsonl", BAD, ended=False, started=["t"])
     for path in tmp_path.glob("*.jsonl"):
