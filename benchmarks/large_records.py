@@ -116,8 +116,8 @@ def main(counts: list[int], commands: list[str]) -> None:
                 rows.append((count, size, command, *measured(*ways[command])))
                 print(*rows[-1], flush=True)
             if "report" in commands:
-                pages = sum(file.stat().st_size for file in (folder / "report").iterdir()) / _MIB
-                print(f"pages of {pages:.1f} MiB", flush=True)
+                pages = sum(file.stat().st_size for file in (folder / "report").glob("report.*")) / _MIB
+                print(f"pages and report.json of {pages:.1f} MiB", flush=True)
     headers = ("results", "MiB of record", "command", "seconds", "MiB of memory")
     print(tabulate(rows, headers=headers, floatfmt=".1f"))
 

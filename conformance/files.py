@@ -48,7 +48,7 @@ def moved_into_place(*paths: Path) -> Iterator[list[Path]]:
     left of them.
 
     Args:
-        paths: of files in one folder.
+        paths: of files; those after the first in its folder or below.
 
     Raises:
         UsageError: there is something at one of `paths` that is no file, or nothing can be written beside it.
@@ -63,8 +63,13 @@ def moved_into_place(*paths: Path) -> Iterator[list[Path]]:
     try:
         places[0].parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".graph-conformance-", dir=places[0].parent))
-        parts = [folder / place.name for place in places]
+        # Files of several folders may have one name.
+        parts = [folder / str(number) / place.name for number, place in enumerate(places)]
+        for part in parts:
+            part.parent.mkdir()
         yield parts
+        for place in places:
+            place.parent.mkdir(parents=True, exist_ok=True)
         for part, place in zip(parts, places, strict=True):
             part.replace(place)
     except OSError as error:

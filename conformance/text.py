@@ -25,17 +25,22 @@ class _Shown(dict[int, int | str]):
 
     def __missing__(self, code: int) -> int | str:
         shown: int | str = code
-        if unicodedata.category(chr(code)) in _INVISIBLE:
+        if unicodedata.category(chr(code)) in _INVISIBLE or _is_no_character(code):
             shown = f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
         self[code] = shown
         return shown
+
+
+def _is_no_character(code: int) -> bool:
+    """Whether Unicode has set it apart for good: no XML holds it, and no page should."""
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 _SHOWN = _Shown({ord("\n"): "\n", ord("\t"): "    "})
 
 
 def visible(value: object) -> str:
-    r"""`value` as text in which nothing is hidden: control, direction and surrogate characters become ``\uXXXX``.
+    r"""`value` as text in which nothing is hidden: control, direction, surrogate and no characters become ``\uXXXX``.
 
     Such characters could end a line of a table, move a terminal's cursor, turn the direction of a page or make it
     impossible to encode.  Only line breaks stay.

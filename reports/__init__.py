@@ -1,4 +1,4 @@
-"""Reports: what people read, made from records, a self-check's table and nothing else."""
+"""Reports: what people and programs read, made from records, a self-check's table and nothing else."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from conformance.errors import RecordError
 from conformance.files import moved_into_place
 from conformance.records.record import Record
 from conformance.selfcheck.reading import read_table
+from reports.formats.folder import NAMES, paths_of, write_files
+from reports.formats.runs import runs_of
 from reports.html import to_html
 from reports.markdown import to_markdown
 from reports.model import build
 
-__all__ = ["PAGES", "write"]
+__all__ = ["FILES", "PAGES", "write"]
 
 #: The names of the pages; the one to begin with is first.
 PAGES = ("report.html", "report.md")
+#: What a report writes into its folder.
+FILES = (*PAGES, *NAMES)
 
 
 def write(records: Sequence[Record], output: Path, self_check: Path | None = None) -> list[Path]:
-    """Write ``report.html`` and ``report.md``, one column for each record, into the folder `output`.
+    """Write the pages, one column for each record, and what programs read into the folder `output`.
+
+    ``docs/formats.md`` says what the files hold.
 
     Args:
         records: of runs, as `conformance.records.record.read_record` reads them; one that was cut short says so.
@@ -28,10 +34,10 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
         self_check: a file with what ``graph-conformance self-check --json`` printed, to be shown too.
 
     Returns:
-        The files written.
+        The pages; ``index.json`` beside them names all files.
 
     Raises:
-        RecordError: there is no record, or the table cannot be read.
+        RecordError: there is no record, one was changed since it was read, or the table cannot be read.
         UsageError: `output` is none that can be written.
         WriteError: the disk is full.  Whatever is raised, an earlier report is as it was.
 
@@ -58,9 +64,11 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
     if not records:
         raise RecordError("a report needs at least one record")
     report = build(records, None if self_check is None else read_table(self_check))
-    texts = [to_html(report), to_markdown(report)]
-    pages = [output / name for name in PAGES]
-    with moved_into_place(*pages) as parts:
-        for part, text in zip(parts, texts, strict=True):
-            part.write_text(text, encoding="utf-8", newline="\n")
-    return pages
+    runs = runs_of(report.columns, records)
+    paths = [*PAGES, *paths_of(runs)]
+    with moved_into_place(*(output / path for path in paths)) as parts:
+        places = dict(zip(paths, parts, strict=True))
+        for name, text in zip(PAGES, (to_html(report), to_markdown(report)), strict=True):
+            places[name].write_text(text, encoding="utf-8", newline="\n")
+        write_files(report, runs, places)
+    return [output / name for name in PAGES]

@@ -1,4 +1,4 @@
-"""``graph-conformance report``: what people read, made from records.
+"""``graph-conformance report``: what people and programs read, made from records.
 
 The command line finds it by its entry point, since the harness knows nothing of reports.
 """
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
 def _report(options: argparse.Namespace) -> int:
     import reports
 
-    for name in reports.PAGES:
+    for name in reports.FILES:
         refuse_to_replace("--output", options.output / name, force=options.force)
     records, refused = _read(options)
     tell_refused(refused, len(options.records))

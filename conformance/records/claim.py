@@ -20,6 +20,7 @@ class Claim:
         headline: one short sentence for a page, which does not.
         detail: the two numbers and what they leave out, in a few sentences.
         exceptions: the ids of the advice that is not followed.
+        musts: how many musts are met, and what became of the others; empty where that would mislead.
     """
 
     verdict: RunVerdict
@@ -27,6 +28,7 @@ class Claim:
     headline: str
     detail: str
     exceptions: tuple[str, ...] = ()
+    musts: str = ""
 
 
 def claim(
@@ -51,7 +53,8 @@ def claim(
     if defects:
         return _refuted(f"{implementation} as {dialect} {revision}", defects)
     verdict = assessment.verdict
-    numbers = "; ".join(_numbers(assessment))
+    musts, *others = _numbers(assessment)
+    numbers = "; ".join([musts, *others])
     remarks = _remarks(assessment)
     sentences = [f"As {dialect} {revision}: {numbers}.", *(f"{capital(remark)}." for remark in remarks), ending]
     return Claim(
@@ -60,6 +63,7 @@ def claim(
         headline=_headline(assessment, cut_short=bool(ending)),
         detail=" ".join(sentence for sentence in sentences if sentence),
         exceptions=assessment.exceptions,
+        musts=musts,
     )
 
 

@@ -132,13 +132,21 @@ def test_a_report_leaves_an_earlier_one_alone(tmp_path: Path, capsys: pytest.Cap
     record, folder = _write(tmp_path / "run.jsonl"), tmp_path / "report"
     words = ["report", str(record), "--output", str(folder), "--force"]
     assert main(words) == ExitStatus.CONFORMING
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = _files(folder)
     _write(record, shard="1/1")  # another one, so that a page that was written shows
     capsys.readouterr()
     for size in sizes(len(before["report.html"])):
         with room(size):
             assert main(words) == ExitStatus.KIT_FAILED
         assert capsys.readouterr().err == f"graph-conformance: {folder} cannot be written: File too large\n"
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        assert _files(folder) == before
     assert main(words) == ExitStatus.CONFORMING
-    assert {path.name for path in folder.iterdir() if path.read_bytes() != before[path.name]} == set(before)
+    after = _files(folder)
+    assert after.keys() == before.keys()
+    assert {"report.html", "report.md", "report.json", "index.json"} <= {
+        name for name in after if after[name] != before[name]
+    }
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,1 @@
+"""Tests of what programs read of a report."""
