@@ -54,7 +54,7 @@ class _Recorder(TorchDispatchMode):
     """Runs each operator at once, and keeps it."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.nodes: list[_Node] = []
         self.failure: str | None = None
 
@@ -105,14 +105,14 @@ class RecorderGraph:
         self._pool = graph_pool_handle() if pool is None else pool
         self._recorder = _Recorder()
         _captures.graph = self
-        self._recorder.__enter__()
+        self._recorder.__enter__()  # type: ignore[no-untyped-call]
 
     def capture_end(self) -> None:
         """Stop recording."""
         recorder = self._recorder
         if recorder is None or getattr(_captures, "graph", None) is not self:
             raise CaptureError("capture_end(): this graph has no capture under way in this thread")
-        recorder.__exit__(None, None, None)
+        recorder.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         self._recorder = _captures.graph = None
         if recorder.failure is not None:
             raise CaptureError(f"capture_end(): the capture failed, since {recorder.failure}")

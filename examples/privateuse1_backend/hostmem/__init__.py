@@ -84,6 +84,6 @@ def raw_free(address: int) -> None:
     torch.ops.hostmem.raw_free(address)
 
 
-torch.utils.rename_privateuse1_backend("hostmem")
+torch.utils.rename_privateuse1_backend("hostmem")  # type: ignore[attr-defined]
 torch._register_device_module("hostmem", sys.modules[__name__])
-torch.utils.generate_methods_for_privateuse1_backend()
+torch.utils.generate_methods_for_privateuse1_backend()  # type: ignore[attr-defined]
