@@ -10,6 +10,8 @@ import tempfile
 import pytest
 
 _FOLDER = pytest.StashKey[str]()
+# Most sessions that tests start are about something else, and each script takes as long as an import of torch.
+os.environ.setdefault("GRAPH_CONFORMANCE_TRY_SCRIPTS", "0")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -80,7 +80,7 @@ class Adapter(StreamsInUse):
     (0, 1)
     >>> adapter.read(adapter.tensor([1.0, 2.0]))
     tensor([1., 2.])
-    >>> adapter.memory_allocated()
+    >>> adapter.memory_allocated()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     conformance.errors.NotDerived: write memory_allocated(), or declare the capability 'memory_stats' False: ...
     """

@@ -51,7 +51,10 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 # No second handler of fatal signals, and output that a crash leaves behind.
-_PYTEST_OPTIONS = ("-p", "no:faulthandler", "--capture=no", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+_PYTEST_OPTIONS = (
+    *("-p", "no:faulthandler", "--capture=no", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
+    *("-p", "no:benchmark"),  # pytest-benchmark warns of pytest-xdist, which is an error under -W error
+)
 
 _LIBRARIES = frozenset({"torch", "hypothesis", "pytest", "_pytest", "numpy", "execnet", "xdist", "sympy"})
 

@@ -154,3 +154,9 @@ def unwrapped(function: Any) -> tuple[FunctionType, bool] | None:
     if isinstance(inner, FunctionType) and is_copied(inner.__module__):
         return inner, inner is not function and inspect.isgeneratorfunction(inner)
     return None
+
+
+def forget() -> None:
+    """Let go of what was read: another session in one process may have other modules of the same names."""
+    for cached in (tree_of, imports_of, assigned_in, decorated_in, _functions, node_of, class_node):
+        cached.cache_clear()

@@ -85,7 +85,7 @@ def files_for(subject: Subject, folder: str, today: dt.date) -> dict[str, str]:
         "expires": (today + dt.timedelta(days=90)).isoformat(),
     }
     return {
-        name.removesuffix(".txt"): re.sub(r"\n{2,}\Z|\s*\Z", "\n", _template(name).substitute(values))
+        name.removesuffix(".txt"): _template(name).substitute(values).rstrip() + "\n"
         for name in ("adapter.py.txt", "waivers.toml.txt", "workflow.yml.txt", "readme.md.txt")
     }
 

@@ -144,7 +144,7 @@ _LACKS: Mapping[str, _Lack] = MappingProxyType(
             implementations=("reference", "reference.accelerator"),
         ),
         "liveness": _Lack("Nothing checks the inputs.", arguments=("check_input_liveness",)),
-        "hooks": _Lack("There are no hooks.", members=_HOOKS),
+        "hooks": _Lack("There are no hooks at all.", members=_HOOKS),
         "capture_phases": _Lack("A capture ends in one step.", members=("capture_end_pre", "capture_end_post")),
         "raw_handles": _Lack(
             "No handle is handed out.",
@@ -158,7 +158,7 @@ _LACKS: Mapping[str, _Lack] = MappingProxyType(
         ),
         "raw_allocation": _Lack("The runtime allocates nothing.", functions=("cudaMalloc",)),
         "debug_dump": _Lack(
-            "Nothing is dumped.", members=("enable_debug_mode", "debug_dump"), implementations=_EVERY_DIALECT
+            "Nothing is dumped at all.", members=("enable_debug_mode", "debug_dump"), implementations=_EVERY_DIALECT
         ),
         "graph_data": _Lack("A graph gives no data of its nodes.", members=("get_graph_data",)),
         "rng": _Lack("Random operators are refused in captures.", patch=_without_draws, implementations=_EVERY_DIALECT),

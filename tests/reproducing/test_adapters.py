@@ -118,7 +118,13 @@ def test_overrides_are_written_out(text: str, tmp_path: Path) -> None:
         *(f"--record={tmp_path / 'run.jsonl'}", "suites/replay/test_streams.py"),
     ]
     process = subprocess.run(
-        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
+        command,
+        cwd=ROOT,
+        env={**os.environ, "GRAPH_CONFORMANCE_TRY_SCRIPTS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert process.returncode == 1, process.stdout[-3000:] + process.stderr[-2000:]
     results = [result for result in read_record(tmp_path / "run.jsonl").results if result.verdict.rejects]

@@ -9,6 +9,7 @@ import torch  # noqa: F401 - before pytester takes stock of modules
 
 from conformance import checks, start  # noqa: F401 - likewise
 from conformance.records.verdicts import Verdict
+from conformance.reproducing.sources import forget
 from conformance.session import executor, fixtures, recorder  # noqa: F401 - likewise
 from tests.conformance.conftest import Kit, kit, registry  # noqa: F401 - fixtures
 
@@ -36,6 +37,12 @@ class Loud(reference_impl.CUDAGraph):
     def replay(self):
         raise RuntimeError(Loud.message)
 """
+
+
+@pytest.fixture(autouse=True)
+def _forgetful() -> None:
+    """Each test's suite is another module of one name."""
+    forget()
 
 
 @pytest.mark.parametrize("name", MESSAGES)
