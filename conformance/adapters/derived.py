@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import torch
@@ -42,11 +41,6 @@ class DerivedAdapter(Adapter):
             *self._made_up(),
             f"without {len(self._left_out())} capabilities, declared absent, that neither it nor its device shows",
         )
-
-    def is_current_stream_capturing(self) -> bool:
-        """What the function of that name beside the class says, where there is one."""
-        own = getattr(sys.modules.get(self.graph_class.__module__), "is_current_stream_capturing", None)
-        return bool(own()) if callable(own) else super().is_current_stream_capturing()
 
     def _found_module(self) -> Any:
         try:
