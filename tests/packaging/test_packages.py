@@ -83,7 +83,7 @@ def test_a_redacted_record_is_not_changed_again(recorded: Recorded, tmp_path: Pa
     ("text", "shown"),
     [
         ("-I/usr/include/lab -L/opt/lib", "-I[path] -L[path]"),
-        ("~/work/run.sh", "[path]"),
+        ("~/lab/run.sh", "[path]"),
         ("~\\x\\a.py", "[path]/a.py"),
         ("C:\\Users\\dora\\a b.py", "[path] b.py"),
         ("\\\\server\\share\\x.log", "[path]/x.log"),
