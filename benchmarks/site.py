@@ -78,7 +78,9 @@ def _write_record(path: Path, number: int, registry: Registry) -> Path:
         f"suites/{entry.area.replace('-', '_')}/test_{index % 7}.py::test_replay_reads_{index}": entry
         for index, entry in enumerate(registry.requirements.values())
     }
-    run.begin({test: (entry.id,) for test, entry in planned.items()}, {"isolate": True}, f"2026-01-01T00:00:{number:02}+00:00")
+    run.begin(
+        {test: (entry.id,) for test, entry in planned.items()}, {"isolate": True}, f"2026-01-01T00:00:{number:02}+00:00"
+    )
     draw = random.Random(number)  # noqa: S311 - which tests fail
     for index, (test, entry) in enumerate(planned.items()):
         run.started(test)
