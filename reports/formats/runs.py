@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,7 @@ from conformance.records.record import Record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from reports.model import Column
-
-_LONGEST = 80
+from reports.names import Names
 
 
 @dataclass(frozen=True)
@@ -35,21 +33,10 @@ class RecordedRun:
 
 def runs_of(columns: Iterable[Column], records: Iterable[Record]) -> tuple[RecordedRun, ...]:
     """The `records` with their `columns`, named after the labels of these."""
-    taken: set[str] = set()
+    names = Names("implementation")
     return tuple(
-        RecordedRun(_name(column.label, taken), column, record) for column, record in zip(columns, records, strict=True)
+        RecordedRun(names.make(column.label), column, record) for column, record in zip(columns, records, strict=True)
     )
-
-
-def _name(label: str, taken: set[str]) -> str:
-    # No name begins with a dot or a dash: it would be a hidden file, a folder above, or an option.
-    stem = re.sub(r"[^A-Za-z0-9._]+", "-", label)[:_LONGEST].strip(".-") or "implementation"
-    name, number = stem, 1
-    while name.lower() in taken:
-        number += 1
-        name = f"{stem}-{number}"
-    taken.add(name.lower())
-    return name
 
 
 def tests_of(record: Record) -> Iterator[TestResult]:
