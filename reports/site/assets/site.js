@@ -22,7 +22,8 @@
   const shown = section.querySelector(".shown");
   const chips = [...form.querySelectorAll(".chip[data-kind]")];
   const isSingle = section.id !== "page";
-  const STEP = Math.max(20, Math.floor(3000 / Math.max(1, data.heads.length)));
+  // So many rows are drawn at once, and more of them when a reader comes near the last.
+  const STEP = Math.max(24, Math.floor(1500 / data.heads.length));
   let matching = [];
   let columns = [];
   let count = 0;
@@ -214,6 +215,9 @@
   const [next, all] = more.querySelectorAll("button");
   next.addEventListener("click", () => extend(count + STEP));
   all.addEventListener("click", () => extend(matching.length));
+  drawn.addEventListener("scroll", () => {
+    if (!more.hidden && drawn.scrollTop + 2 * drawn.clientHeight > drawn.scrollHeight) extend(count + STEP);
+  }, { passive: true });
   addEventListener("hashchange", () => {
     if (restore()) apply();
   });
