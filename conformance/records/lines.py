@@ -76,7 +76,7 @@ def lines_of(path: Path, stream: BinaryIO, *, ended: bool = False) -> Iterator[L
     Raises:
         RecordError: a line holds no object, or one beyond the limits.
     """
-    for number, line in enumerate(_texts(path, stream), 1):
+    for number, line in enumerate(texts_of(path, stream), 1):
         text = line.removesuffix(b"\n")
         if not text.strip() or (ended and text == line):
             continue
@@ -91,8 +91,12 @@ def lines_of(path: Path, stream: BinaryIO, *, ended: bool = False) -> Iterator[L
             raise RecordError(f"{path} is no record: line {number} {error}") from None
 
 
-def _texts(path: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, each cut where it is seen to be too long."""
+def texts_of(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a record, each cut where it is seen to be too long.
+
+    Raises:
+        RecordError: reading it fails.
+    """
     try:
         while line := stream.readline(LINE_LIMIT + 2):
             yield line
