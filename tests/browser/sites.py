@@ -29,6 +29,18 @@ class Site:
         """The page with the matrix."""
         return "matrix.html" if "matrix.html" in self.pages else self.pages[0]
 
+    @property
+    def kinds(self) -> list[str]:
+        """The pages at the top, and the two longest of each folder: of one kind, these have the most in them."""
+        folders: dict[str, list[str]] = {}
+        for page in self.pages:
+            folders.setdefault(page.rpartition("/")[0], []).append(page)
+        top = folders.pop("", [])
+        return top + [page for pages in folders.values() for page in sorted(pages, key=self._size)[-2:]]
+
+    def _size(self, page: str) -> int:
+        return (self.folder / page).stat().st_size
+
     def address(self, page: str) -> str:
         """Of a page, as a file of this machine."""
         return (self.folder / page).as_uri()

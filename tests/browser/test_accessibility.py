@@ -20,7 +20,7 @@ def test_no_page_violates_the_guidelines(
     one = visits(dark=dark, width=width)
     on_paper = media == "print"
     one.page.emulate_media(media="print" if on_paper else "screen")
-    found = {name: violations(one.open(site.address(name)), on_paper=on_paper) for name in site.pages}
+    found = {name: violations(one.open(site.address(name)), on_paper=on_paper) for name in site.kinds}
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
