@@ -11,6 +11,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from conformance.records.causes import number
 from conformance.text import capital, visible
 from reports.model import Cell, Counts
 from reports.site.map import COMPARE, FAILURES, MATRIX, NAVIGATION, OVERVIEW, Map
@@ -112,6 +113,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["seconds"] = seconds
+    environment.filters["number"] = number
     environment.filters["sentence"] = capital
     environment.filters["bar"] = _bar
     environment.filters["cell"] = _cell
