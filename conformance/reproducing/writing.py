@@ -19,7 +19,7 @@ from conformance.reproducing.specialising.decisions import Decisions
 from conformance.reproducing.specialising.judging import Observe
 from conformance.reproducing.specialising.program import Specialiser
 from conformance.reproducing.steps import steps_of
-from conformance.reproducing.tidying import tidy
+from conformance.reproducing.tidying.passes import tidy
 from conformance.reproducing.values import Again, Code, Known, NeedsStatements, NotInline, Unwritable, Value
 from conformance.requirements.vocabulary import DIALECTS
 
