@@ -11,11 +11,12 @@ from conformance.records.assessment import as_json
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.text import visible
-from reports.formats.runs import RecordedRun
+from reports.formats.runs import RecordedRun, runs_text
 
 #: The element that a verdict becomes; its ``type`` is the verdict.
 ELEMENTS: Mapping[Verdict, str] = {
     Verdict.FAIL: "failure",
+    Verdict.FLAKY: "failure",
     Verdict.TIMEOUT: "failure",
     Verdict.CRASH: "failure",
     Verdict.ERROR: "error",
@@ -104,6 +105,7 @@ def _body(result: TestResult) -> str:
         "requirements": ", ".join(result.requirements),
         "expected": result.expected or "",
         "seen": result.seen or "",
+        "runs": runs_text(result),
         "left behind": result.left_behind or "",
         "frames": "\n".join(result.frames),
         "run again": result.command,

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from conformance.records.result import TestResult
 from conformance.text import brief
-from reports.formats.runs import RecordedRun
+from reports.formats.runs import RecordedRun, runs_text
 from reports.model import AreaRows
 
 REQUIREMENTS = (
@@ -38,6 +38,7 @@ RESULTS = (
     "left_behind",
     "waiver",
     "command",
+    "runs",
 )
 #: Characters of a cell: the common spreadsheets hold 32,767.
 _LONGEST = 32_000
@@ -112,4 +113,5 @@ def result_row(run: RecordedRun, result: TestResult) -> tuple[object, ...]:
         result.left_behind or "",
         "" if result.waiver is None else result.waiver.get("reason", ""),
         result.command,
+        runs_text(result),
     )
