@@ -149,7 +149,8 @@ def _troubles(summary: RunSummary) -> str:
 def _reason(entry: Requirement, result: TestResult) -> str:
     """What was seen, never without what was expected; where the test did not say that, its requirement does."""
     expected, seen = result.expected or entry.text, result.seen or result.message
-    runs = f"\n{how_often(result.runs)}" if result.runs is not None else ""
+    times = "" if result.runs is None else how_often(result.runs)
+    runs = f"\n{times}" if times not in seen else ""
     return f"expected: {one_line(expected, _REASON_WIDTH)}\nseen: {one_line(seen, _REASON_WIDTH)}{runs}"
 
 
