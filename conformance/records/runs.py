@@ -72,4 +72,13 @@ def how_often(runs: Mapping[str, int]) -> str:
     text = f"failed {rejected} of {sum(runs.values())} times"
     if runs.keys() <= {Verdict.PASS.value, Verdict.FAIL.value}:
         return text
-    return f"{text} ({', '.join(f'{runs[each.value]} {each}' for each in Verdict if runs.get(each.value))})"
+    return f"{text} ({each_number(runs)})"
+
+
+def each_number(runs: Mapping[str, int] | None) -> str:
+    """How many of all runs of a test came to each verdict; empty of a test that ran once.
+
+    >>> each_number({"fail": 1, "pass": 2})
+    '2 pass, 1 fail'
+    """
+    return ", ".join(f"{runs[each.value]} {each}" for each in Verdict if runs.get(each.value)) if runs else ""

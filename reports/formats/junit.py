@@ -9,9 +9,10 @@ from xml.sax.saxutils import escape, quoteattr
 from conformance.errors import one_line
 from conformance.records.assessment import as_json
 from conformance.records.result import TestResult
+from conformance.records.runs import each_number
 from conformance.records.verdicts import Verdict
 from conformance.text import visible
-from reports.formats.runs import RecordedRun, runs_text
+from reports.formats.runs import RecordedRun
 
 #: The element that a verdict becomes; its ``type`` is the verdict.
 ELEMENTS: Mapping[Verdict, str] = {
@@ -105,7 +106,7 @@ def _body(result: TestResult) -> str:
         "requirements": ", ".join(result.requirements),
         "expected": result.expected or "",
         "seen": result.seen or "",
-        "runs": runs_text(result),
+        "runs": each_number(result.runs),
         "left behind": result.left_behind or "",
         "frames": "\n".join(result.frames),
         "run again": result.command,

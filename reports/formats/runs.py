@@ -52,12 +52,6 @@ def _name(label: str, taken: set[str]) -> str:
     return name
 
 
-def runs_text(result: TestResult) -> str:
-    """What all runs of a test came to that failed and ran again: ``1 fail, 2 pass``; empty for any other test."""
-    counts = result.runs or {}
-    return ", ".join(f"{counts[verdict.value]} {verdict}" for verdict in Verdict if counts.get(verdict.value))
-
-
 def tests_of(record: Record) -> Iterator[TestResult]:
     """Each test of `record` once: those that did not run, then the others as they ended; without their scripts.
 

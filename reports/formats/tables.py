@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from conformance.records.result import TestResult
+from conformance.records.runs import each_number
 from conformance.text import brief
-from reports.formats.runs import RecordedRun, runs_text
+from reports.formats.runs import RecordedRun
 from reports.model import AreaRows
 
 REQUIREMENTS = (
@@ -113,5 +114,5 @@ def result_row(run: RecordedRun, result: TestResult) -> tuple[object, ...]:
         result.left_behind or "",
         "" if result.waiver is None else result.waiver.get("reason", ""),
         result.command,
-        runs_text(result),
+        each_number(result.runs),
     )
