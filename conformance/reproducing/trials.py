@@ -137,11 +137,9 @@ def _endings(waiting: SimpleQueue[TestResult], deadline: float) -> Iterator[tupl
 
 def limit(result: TestResult) -> float:
     """Seconds that the script of a test has: one that shows that a test hangs uses them up."""
-    return (
-        _START_S
-        if result.verdict is Verdict.TIMEOUT
-        else _START_S + 2 * turns_of(result.reproducer or "") * result.duration_s
-    )
+    if result.rejection is Verdict.TIMEOUT:
+        return _START_S
+    return _START_S + 2 * turns_of(result.reproducer or "") * result.duration_s
 
 
 def _ending(requests: IO[str], answers: IO[str], request: str) -> Ending:
@@ -155,7 +153,7 @@ def _ending(requests: IO[str], answers: IO[str], request: str) -> Ending:
 
 def judged(result: TestResult, ending: Ending) -> Reproduction | None:
     """Whether a script that ended so shows what its test came to; ``None`` when there is no telling."""
-    verdict = result.verdict if result.waiver is None else Verdict(result.waiver["verdict"])
+    verdict = result.rejection
     if ending.status is None:
         # A test that came to its end may have a script that a busy machine gave no time.
         return Reproduction("shown", "it did not end in time") if verdict is Verdict.TIMEOUT else None
