@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class GenericModule:
     """A device module shaped like ``torch.cuda``, made of ``torch.accelerator``, ``torch.Stream`` and ``torch.Event``.
 
-    There is no generic function for a pool's token, for graphed callables and for the allocator's segments.
+    There is no generic function for a pool's token and for graphed callables; the allocator's segments are those of the
+    device's own module, where it has them.
 
     Args:
         device: that the streams, the events and the numbers are of.
@@ -104,7 +105,15 @@ class GenericModule:
             raise NotDerived(name, "memory_stats") from error
 
     def memory_snapshot(self) -> list[Any]:
-        raise Unsupported("the allocator's segments cannot be read: the device module has no memory_snapshot()")
+        """That of the device's own module: there is no generic one."""
+        import torch
+
+        own = None
+        with contextlib.suppress(RuntimeError):  # no module is registered
+            own = getattr(torch.get_device_module(self._device), "memory_snapshot", None)
+        if own is None:
+            raise Unsupported("the allocator's segments cannot be read: the device module has no memory_snapshot()")
+        return list(own())
 
     def MemPool(self) -> Any:  # noqa: N802
         raise Unsupported("the device module has no MemPool")
