@@ -202,7 +202,10 @@ class Distributor:
             return
         if test.nodeid in self._second_runs:
             test.add_warning(self._second_runs[test.nodeid])
+        given_up = len(self._recorder.given_up)
         self._publisher.publish(test, worker.process)
+        if len(self._recorder.given_up) > given_up:
+            self.queue.leave_out(self._recorder.is_in_vain)
 
     # -- when a worker is lost ----------------------------------------------------------------------------------------
 
