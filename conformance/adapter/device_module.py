@@ -76,12 +76,16 @@ class GenericModule:
     @contextlib.contextmanager
     def graph(self, graph: Any, *, stream: Any = None, **settings: Any) -> Iterator[None]:
         """What stands in for the context manager of an implementation that has none."""
-        with self.stream(self.Stream() if stream is None else stream):
+        with self.stream(self._side() if stream is None else stream):
             graph.capture_begin(**settings)
             try:
                 yield
             finally:
                 graph.capture_end()
+
+    def _side(self) -> Any:
+        """A stream that can capture."""
+        return self.Stream()
 
     def empty_cache(self) -> None:
         """Nothing is cached where the device has no caching allocator: torch asserts then."""
@@ -156,10 +160,8 @@ class HostModule(GenericModule):
 
     def synchronize(self) -> None: ...
 
-    @contextlib.contextmanager
-    def graph(self, graph: Any, *, stream: Any = None, **settings: Any) -> Iterator[None]:
-        with super().graph(graph, stream=stream or self._stream, **settings):
-            yield
+    def _side(self) -> Any:
+        return self._stream
 
     def is_current_stream_capturing(self) -> bool:
         raise Unsupported("nothing tells whether the host's stream captures (Adapter.is_current_stream_capturing)")
