@@ -5,7 +5,8 @@
 It writes the records of that many implementations (50) with a result for each of that many requirements (2,000) into a
 temporary folder: one test in fifty fails, for one of nine reasons, with a script, and each implementation lacks one
 capability of three.  It prints the load of the machine, the seconds of wall time and the most memory of
-``graph-conformance report``, and the size of each page, as it is and compressed.
+``graph-conformance report``, the size of each page of its first folder, as it is and compressed, and, where there is a
+Chromium, what a reader waits for there: the first paint of the matrix, and each filter until the next frame is drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -32,7 +34,37 @@ CAPABILITIES = ("keep_graph", "pools", "hooks")
 REASONS = 9
 #: One test in so many fails.
 FAILING = 50
+#: Visits of the matrix.
+TURNS = 5
 _MIB = 1 << 20
+_ROOT = Path(__file__).parents[1]
+
+#: What a reader does to the matrix: an element, its new value, and none for one to click.
+ACTIONS = {
+    "verdict": (".chip[data-value=fail]", None),
+    "level": (".chip[data-value=must]", None),
+    "area": ("select[name=area]", "3"),
+    "text": ("input[name=text]", "reads-what-is-there-1"),
+    "order": ("select[name=sort]", "unmet"),
+    "clear": ("button[type=reset]", None),
+}
+#: Milliseconds from an action until the frame behind it is drawn.
+_ACT = """([selector, value]) => new Promise((resolve) => {
+    const element = document.querySelector(`.filters ${selector}`);
+    requestAnimationFrame(() => {
+        const start = performance.now();
+        if (value === null) element.click();
+        else {
+            element.value = value;
+            element.dispatchEvent(new Event('input', { bubbles: true }));
+        }
+        setTimeout(() => requestAnimationFrame(() => {
+            document.body.offsetHeight;
+            setTimeout(() => resolve(performance.now() - start));
+        }));
+    });
+})"""
+_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 
 def registry_of(count: int) -> Registry:
@@ -114,6 +146,26 @@ def _result(test: str, entry: Requirement, index: int, draw: random.Random, *, l
     )
 
 
+def read_in_browser(matrix: Path) -> list[tuple[str, float, float]]:
+    """What a reader waits for, in milliseconds: the middle and the longest of several times."""
+    sys.path.append(str(_ROOT))
+    from tools.browser.chromium import chromium, visit, why_not
+
+    reason = why_not()
+    if reason is not None:
+        print(reason)
+        return []
+    times: dict[str, list[float]] = {"first paint": []}
+    with chromium() as browser:
+        for _ in range(TURNS):
+            with visit(browser) as one:
+                page = one.open(matrix.as_uri())
+                times["first paint"].append(page.evaluate(_PAINT))
+                for name, (selector, value) in ACTIONS.items():
+                    times.setdefault(name, []).append(page.evaluate(_ACT, [selector, value]))
+    return [(name, statistics.median(each), max(each)) for name, each in times.items()]
+
+
 def main(implementations: int = IMPLEMENTATIONS, requirements: int = REQUIREMENTS) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, output = Path(name), Path(name, "report")
@@ -122,12 +174,15 @@ def main(implementations: int = IMPLEMENTATIONS, requirements: int = REQUIREMENT
         print(f"{implementations} implementations, {requirements:,} requirements: {size:.0f} MiB of records")
         print(f"load of the machine: {os.getloadavg()[0]:.1f}")
         took, memory = measured("report", *map(str, records), "--output", str(output))
-        print(f"built in {took:.1f} s and {memory:.0f} MiB")
+        print(f"built in {took:.1f} s and {memory:.0f} MiB: {sum(file.is_file() for file in output.rglob('*'))} files")
         rows = [
             (file.relative_to(output), file.stat().st_size / _MIB, len(gzip.compress(file.read_bytes(), 6)) / _MIB)
             for file in sorted(output.glob("*.*"))
         ]
         print(tabulate(rows, headers=("file", "MiB", "compressed"), floatfmt=".2f"))
+        print(f"load of the machine: {os.getloadavg()[0]:.1f}")
+        waits = read_in_browser(output / "matrix.html")
+        print(tabulate(waits, headers=("in Chromium", "median ms", "longest ms"), floatfmt=".0f"))
 
 
 if __name__ == "__main__":

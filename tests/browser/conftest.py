@@ -25,9 +25,10 @@ def browser() -> Iterator[Browser]:
         yield one
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return small_site(tmp_path_factory.mktemp("a folder, 100% #1"))
+@pytest.fixture(scope="session", params=["site", "single"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A small report, as pages and as one file."""
+    return small_site(tmp_path_factory.mktemp("a folder, 100% #1"), single=request.param == "single")
 
 
 @pytest.fixture(scope="session")

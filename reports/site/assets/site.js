@@ -106,7 +106,7 @@
         return first < second ? -1 : first > second ? 1 : a.place - b.place;
       });
     }
-    count = STEP;
+    count = Math.min(STEP, matching.length);
   };
 
   const sorting = () => {
@@ -147,7 +147,7 @@
       const isOrder = order === head.name;
       const path = head.path.replace(/\.html$/, "");
       return `<th scope="col"${isOrder ? ' aria-sort="ascending"' : ""}><a href="${escaped(href(path))}">${escaped(head.label)}</a><br>` +
-        `<button type="button" data-by="${escaped(head.name)}" aria-label="Worst of ${escaped(head.label)} first">${isOrder ? "▲ worst first" : "sort"}</button></th>`;
+        `<button type="button" data-by="${escaped(head.name)}" aria-label="${isOrder ? "▲ worst first" : "sort"}: ${escaped(head.label)}">${isOrder ? "▲ worst first" : "sort"}</button></th>`;
     });
     return `<thead><tr><th scope="col">Requirement</th><th scope="col">Level</th>${cells.join("")}</tr></thead>`;
   };
@@ -172,8 +172,9 @@
   };
 
   const extend = (to) => {
-    drawn.firstElementChild.insertAdjacentHTML("beforeend", bodies(count, to));
-    count = to;
+    const end = Math.min(to, matching.length);
+    if (end > count) drawn.firstElementChild.insertAdjacentHTML("beforeend", bodies(count, end));
+    count = end;
     tell();
   };
 
