@@ -203,6 +203,8 @@ class Run:
                 frames=(),
                 observations={},
                 warnings=(),
+                calls=(),
+                graphs=(),
                 ending=None,
             )
 
