@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from conformance.records.shapes import check_shape
 
 #: How many graphs a result has, and how many nodes and edges each of them.
 GRAPHS, NODES, EDGES = 4, 200, 400
+#: How many times as many a reader takes, since later kits may write more; beyond that, a line is refused.
+_TAKEN = 10
 
 #: Who said what a graph consists of: the runtime, asked with the handle that the class gave, or the class itself.
 RUNTIME, GRAPH_DATA = "runtime", "graph data"
@@ -54,12 +56,13 @@ class CapturedGraph:
     more_edges: int = 0
 
 
-def check_graphs(entries: Iterable[Any]) -> None:
+def check_graphs(entries: Sequence[Any]) -> None:
     """Refuse what describes no graphs.
 
     Raises:
         ValueError: which part of which it is.
     """
+    _check_count(entries, GRAPHS, "graphs")
     for number, entry in enumerate(entries, 1):
         try:
             _check(entry)
@@ -71,5 +74,12 @@ def _check(entry: Mapping[str, Any]) -> None:
     check_shape(entry, CapturedGraph)
     if not entry["name"]:
         raise ValueError("name is ''")
+    _check_count(entry.get("nodes", ()), NODES, "nodes")
+    _check_count(entry.get("edges", ()), EDGES, "edges")
     if any(len(edge) != 2 for edge in entry.get("edges", ())):
         raise ValueError("an edge is not between two nodes")
+
+
+def _check_count(entries: Sequence[Any], limit: int, what: str) -> None:
+    if len(entries) > _TAKEN * limit:
+        raise ValueError(f"more than {_TAKEN * limit} {what}")
