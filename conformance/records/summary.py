@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from conformance.errors import one_line
+from conformance.errors import ExitStatus, one_line
 from conformance.records.assessment import Assessment, Standing
 from conformance.records.causes import Cause, number
 from conformance.records.claim import Claim
@@ -153,10 +153,24 @@ def _reason(entry: Requirement, result: TestResult) -> str:
 
 def _remarks(summary: RunSummary) -> str:
     lines = [summary.left_out] if summary.left_out else []
+    lines += _beyond_waivers(summary.assessment)
     lines += _scripts(summary.results)
     if summary.record is not None:
         lines.append(f"record: {summary.record}")
     return "\n".join(lines)
+
+
+def _beyond_waivers(assessment: Assessment) -> list[str]:
+    """Why a run does not end with 0 although each must that failed is waived: musts that nobody could try."""
+    profiles = assessment.target.profiles
+    declined = [name for name in assessment.declined if not profiles or name in profiles]
+    musts = {assessment.requirements[name] for name, level in assessment.levels.items() if level == "must"}
+    if assessment.exit_status is not ExitStatus.NOT_CONFORMING or not declined or Verdict.WAIVED not in musts:
+        return []
+    if not musts <= {Verdict.PASS, Verdict.WAIVED, Verdict.UNSUPPORTED}:
+        return []
+    names = ", ".join(declined)
+    return [f"waivers cover each failed must, and none that was declined or not tried ({names}): exit status 1"]
 
 
 def _scripts(results: Sequence[TestResult]) -> list[str]:

@@ -42,10 +42,23 @@ class Functions(Lifting):
         direct = self._handed_on(function)
         if direct is not None:
             return direct
-        lambda_node = self._as_lambda(function)
+        return self._as_object(function)
+
+    def _as_object(self, function: Function) -> ast.expr:
+        """A function that is the same object wherever it is used."""
+        place = place_of(function.node)
+        _, name = self._lifted.get(id(function), (function, None))
+        if name is not None and any(self._home.get(name) == frame.number for frame in self._frames):
+            return ast.Name(name, ast.Load())
+        if id(function) in self._lifted and place not in self.decisions.shared:
+            raise Again("shared", place)
+        lambda_node = None if place in self.decisions.shared else self._as_lambda(function)
         if lambda_node is not None:
+            self._lifted[id(function)] = function, None
             return lambda_node
-        return ast.Name(self._written_out(function, {}), ast.Load())
+        name = self._written_out(function, {})
+        self._lifted[id(function)] = function, name
+        return ast.Name(name, ast.Load())
 
     def _handed_on(self, function: Function) -> ast.expr | None:
         """What a function without parameters does nothing but call."""
@@ -59,7 +72,7 @@ class Functions(Lifting):
     def _as_lambda(self, function: Function) -> ast.Lambda | None:
         if function.context or self._is_called(function):
             return None
-        mark, names = len(self._log), set(self._names)
+        mark, names, lifted = len(self._log), set(self._names), dict(self._lifted)
         try:
             with self._frame(), self._into(None):
                 arguments, scope = self._parameters(function)
@@ -77,7 +90,7 @@ class Functions(Lifting):
             return ast.Lambda(arguments, body)
         except (NeedsStatements, NotInline):
             self._rollback(mark)
-            self._names = names
+            self._names, self._lifted = names, lifted
             return None
 
     @contextlib.contextmanager

@@ -35,6 +35,7 @@ class State(abc.ABC):
         self._log: list[tuple[Cell, Value | None]] = []
         self._origins: dict[tuple[str, str], str] = {}
         self._written: dict[Any, str] = {}
+        self._lifted: dict[int, tuple[Function, str | None]] = {}  # by identity, with the names of those that have one
         self._active: list[Any] = []
         self._defining: list[Any] = []
         self._loops: list[tuple[Any, set[str]]] = []

@@ -218,11 +218,13 @@ class Variables(Questions):
     @contextlib.contextmanager
     def _deeper(self, out: list[ast.stmt]) -> Iterator[None]:
         self._level += 1
+        lifted = dict(self._lifted)
         try:
             with self._into(out):
                 yield
         finally:
             self._level -= 1
+            self._lifted = lifted  # what has a name in there has none behind it
 
     def _attribute_cell(self, owner: Instance, name: str) -> Cell:
         if name not in owner.cells:
