@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import re
 from pathlib import Path
 
 #: How many calls are kept, and characters of each with what came of it.
@@ -22,6 +23,8 @@ _SLOT = _NUMBER + TEXT_LIMIT + 1
 _OPEN, _DONE = b"?", b"."
 _NO_RETURN = " (did not return)"
 
+#: The beginning of a character that has no place any more.
+_BROKEN = re.compile(rb"\\(x[0-9a-f]?|u[0-9a-f]{0,3}|U[0-9a-f]{0,7})?$")
 #: A call's number, what it was, and what came of it; ``None`` until it has come back.
 _Entry = tuple[int, str, str | None]
 _NONE: _Entry = (0, "", "")
@@ -78,14 +81,15 @@ class CallRing:
 def _content(entry: _Entry) -> bytes:
     """What stands in a slot."""
     number, text, outcome = entry
-    shown = text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 3] + "..."
-    line = shown.encode("ascii", "backslashreplace")[:TEXT_LIMIT]
-    if outcome:
-        end = outcome[:_OUTCOME_LIMIT].encode("ascii", "backslashreplace")[:_OUTCOME_LIMIT]
-        if len(line) + len(end) > TEXT_LIMIT:
-            line = line[: TEXT_LIMIT - len(end) - 3] + b"..."
-        line += end
+    end = _cut(outcome, _OUTCOME_LIMIT) if outcome else b""
+    line = _cut(text, TEXT_LIMIT - len(end)) + end
     return (b"%12d" % number + line).ljust(_SLOT - 1, b"\0") + (_OPEN if outcome is None else _DONE)
+
+
+def _cut(text: str, limit: int) -> bytes:
+    """`text` in at most `limit` bytes of ASCII."""
+    line = text[: limit + 1].replace("…", "...").encode("ascii", "backslashreplace")
+    return line if len(line) <= limit else _BROKEN.sub(b"", line[: limit - 3]) + b"..."
 
 
 def read_calls(content: bytes) -> list[str]:

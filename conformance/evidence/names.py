@@ -18,6 +18,8 @@ _TEXT = 40
 _ENTRIES = 4
 #: Where a device module's streams have the number that tells one from another, whichever object stands for it.
 _STREAM_NUMBERS = ("stream_id", "cuda_stream")
+#: Numbers from here on are handles and addresses, which are others in each run.
+_ADDRESSES = 1 << 24
 _LETTERS = {"graph": "g", "stream": "s", "event": "e", "pool": "p"}
 _PLAIN = frozenset({int, float, bool, type(None)})
 
@@ -103,7 +105,7 @@ class Names:
         """A few characters for an argument or a result."""
         kind = type(value)
         if kind in _PLAIN:
-            return repr(value)
+            return "address" if kind is int and value > _ADDRESSES else repr(value)
         if kind is str:
             return repr(value if len(value) <= _TEXT else value[:_TEXT] + "...")
         known = self._kinds.get(kind) or self._kind(kind)

@@ -8,14 +8,13 @@ shown as text, and a graph that cannot be one is drawn all the same.
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.records.causes import number as counted
 from conformance.records.graphs import EDGES, NODES
 from conformance.text import visible_line
+from reports.site.lanes import Point, points_of
 from reports.site.layers import Edge, Layers, layered
 
 #: Sizes in units of the drawing, which are pixels on a screen of 360.
@@ -165,28 +164,9 @@ def _brief(label: str) -> str:
 
 # -- calls ------------------------------------------------------------------------------------------------------------
 
-_CALL = re.compile(
-    r"(?P<end>end of )?(?P<owner>[a-z]+\d*)\.(?P<name>\w+)\((?P<arguments>[^()]*)\)?(?P<rest>.*)", re.DOTALL
-)
-_STREAM = re.compile(r"\bs\d+\b")
-_EVENT = re.compile(r"\be\d+\b")
-_GRAPH = re.compile(r"\bg\d+\b")
-#: Calls on a graph that are points in the work of a stream.
-_POINTS = ("capture_begin", "capture_end", "instantiate", "replay", "reset")
 _SHOWN_CALLS = 50
 #: Lanes of streams that the calls do not name.
 _CURRENT, _OWN = "current stream", "its own stream"
-
-
-@dataclass
-class _Point:
-    """A call in the lane of a stream."""
-
-    lane: str
-    label: str
-    said: str
-    after: list[int] = field(default_factory=list)
-    capture: str | None = None
 
 
 def draw_calls(calls: Sequence[str]) -> str:
@@ -194,14 +174,14 @@ def draw_calls(calls: Sequence[str]) -> str:
 
     Empty where there are none.  An arrow is a wait that the calls asked for; what a call did is not known from it.
     """
-    points = _points(calls[-_SHOWN_CALLS:])
+    points = points_of(calls[-_SHOWN_CALLS:])
     if not points:
         return ""
     lanes = list(dict.fromkeys(point.lane for point in points))
     streams = _Streams()
     width = max(_WIDTH, _LEFT + len(lanes) * _LANE)
     bottom = _HEAD + len(points) * _ROW
-    parts = [_capture(points, lanes, name) for name in dict.fromkeys(point.capture for point in points) if name]
+    parts = [_capture(points, lanes, one) for one in dict.fromkeys(point.capture for point in points) if one]
     for number, lane in enumerate(lanes):
         x = _LEFT + number * _LANE + _BOX // 2
         parts.append(f'<path class="lane" d="M{x} {_HEAD - 8}V{bottom - 8}"/>')
@@ -213,71 +193,21 @@ def draw_calls(calls: Sequence[str]) -> str:
         x, y = _LEFT + lanes.index(point.lane) * _LANE, _HEAD + number * _ROW
         parts.append(f"<g><title>{_shown(point.said)}</title>")
         parts.append(f'<rect class="box" x="{x}" y="{y}" width="{_BOX}" height="{_ROW - 16}" rx="4"/>')
-        parts.append(_text(x + 6, y + 16, _cut(point.label, _FITS + 2)) + "</g>")
+        parts.append(_text(x + 6, y + 16, _cut(point.label, _FITS + 3), "small") + "</g>")
     described = [f"{point.lane}: {point.said}." for point in points]
     return _svg(width, bottom, "The calls that put the work of streams in order", described, parts)
 
 
-def _points(calls: Sequence[str]) -> list[_Point]:
-    points: list[_Point] = []
-    current: list[str] = []
-    recorded: dict[str, int] = {}
-    last: dict[str, int] = {}
-    capturing: list[str] = []
-    for call in calls:
-        match = _CALL.match(call.strip())
-        if match is None:
-            continue
-        owner, name, arguments = match["owner"], match["name"], match["arguments"]
-        if owner == "adapter":
-            _follow(match, current)
-            continue
-        lane = current[-1] if current else _CURRENT
-        streams, events = _STREAM.findall(arguments), _EVENT.findall(arguments + match["rest"])
-        after: list[int] = []
-        if owner[0] == "s":
-            lane = owner
-            after = [last[stream] for stream in streams if stream in last]
-            after += [recorded[event] for event in events if name == "wait_event" and event in recorded]
-        elif owner[0] == "e":
-            lane = streams[0] if streams else lane
-            after = [recorded[owner]] if name == "wait" and owner in recorded else []
-            events = [owner]
-        elif owner[0] != "g" or name not in _POINTS:
-            continue
-        point = _Point(lane, f"{owner} {name}" if owner[0] == "g" else name, call.strip(), after)
-        if name == "capture_begin":
-            capturing.append(owner)
-        point.capture = capturing[-1] if capturing else None
-        if name == "capture_end" and owner in capturing:
-            capturing.remove(owner)
-        if name in {"record_event", "record"}:
-            recorded.update(dict.fromkeys(events, len(points)))
-        last[lane] = len(points)
-        points.append(point)
-    return points
-
-
-def _follow(match: re.Match[str], current: list[str]) -> None:
-    """Note which stream is current after a block of the adapter's began or ended."""
-    if match["name"] not in {"stream", "capture"}:
-        return
-    if match["end"]:
-        del current[-1:]
-    else:
-        current.append(next(iter(_STREAM.findall(match["arguments"])), _OWN))
-
-
-def _capture(points: Sequence[_Point], lanes: Sequence[str], name: str) -> str:
+def _capture(points: Sequence[Point], lanes: Sequence[str], capture: tuple[str, int]) -> str:
     """The time during which a graph captures."""
-    rows = [number for number, point in enumerate(points) if point.capture == name]
+    rows = [number for number, point in enumerate(points) if point.capture == capture]
     y, height = _HEAD + rows[0] * _ROW - 6, (rows[-1] - rows[0] + 1) * _ROW - 4
     width = _LEFT + len(lanes) * _LANE - 4
     box = f'<rect class="capture" x="0" y="{y}" width="{width}" height="{height}" rx="6"/>'
-    return f"<g><title>{_shown(name)} captures</title>{box}</g>"
+    return f"<g><title>{_shown(capture[0])} captures</title>{box}</g>"
 
 
-def _wait(start: int, end: int, points: Sequence[_Point], lanes: Sequence[str]) -> str:
+def _wait(start: int, end: int, points: Sequence[Point], lanes: Sequence[str]) -> str:
     x1, x2 = (_LEFT + lanes.index(points[number].lane) * _LANE + _BOX // 2 for number in (start, end))
     y1, y2 = _HEAD + start * _ROW + _ROW - 16, _HEAD + end * _ROW
     bend = max((y2 - y1) // 2, 6)

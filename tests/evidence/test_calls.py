@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import re
 import threading
 import weakref
 from collections.abc import Iterator
@@ -70,6 +71,14 @@ def test_each_call_has_an_end(text: str) -> None:
     assert second == "next()"
 
 
+def test_what_is_cut_breaks_no_escape() -> None:
+    ring = CallRing()
+    for number in range(1, 12):
+        ring.end(ring.begin("x" * number + "é" * 50), "…")
+    for call in ring.calls():
+        assert re.fullmatch(r"x+(\\xe9)+\.{6}", call), call
+
+
 # -- what is noted ----------------------------------------------------------------------------------------------------
 
 
@@ -87,6 +96,7 @@ def test_graphs_streams_events_and_pools_have_small_names() -> None:
         assert graph.pool() == token
         graph.replay()
         adapter.current_stream()
+        adapter.raw_graph(graph)
         adapter.read(x)
     assert [call for call in ring.calls() if not call.startswith(" ")] == [
         "adapter.graph_pool_handle() -> p0",
@@ -101,6 +111,7 @@ def test_graphs_streams_events_and_pools_have_small_names() -> None:
         "g0.pool() -> p0",
         "g0.replay()",
         "adapter.current_stream() -> s2",
+        "adapter.raw_graph(g0) -> address",
         "adapter.read(tensor) -> tensor",
     ]
     assert "  g0.capture_end()" in ring.calls()

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.site.drawing import STYLE, draw_calls, draw_graph
+from reports.site.lanes import points_of
 from reports.site.layers import layered
 
 HOSTILE = [
@@ -156,6 +157,23 @@ def test_calls_are_in_the_lanes_of_their_streams() -> None:
     (capture,) = (rect for rect in root.iter(f"{SVG}rect") if rect.attrib["class"] == "capture")
     inside = [y for _, y, _, _ in boxes(root) if float(capture.attrib["y"]) < y < float(capture.attrib["y"]) + 160]
     assert len(inside) == 4
+
+
+def test_a_block_is_over_when_all_that_happened_while_it_was_left_is() -> None:
+    calls = [
+        "adapter.current_stream() -> s4",
+        "adapter.capture(g0, stream=s0)",
+        "g0.capture_begin()",
+        "end of adapter.capture(g0, stream=s0)",
+        "  g0.capture_end()",
+        "g0.capture_begin() raised RuntimeError: it holds a capture",
+        "g0.replay()",
+        "adapter.capture(g1)",
+        "g1.capture_begin()",
+    ]
+    points = points_of(calls)
+    assert [point.lane for point in points] == ["s0", "s0", "s4", "s4", "its own stream"]
+    assert [point.capture for point in points] == [("g0", 0), ("g0", 0), None, None, ("g1", 1)]
 
 
 def test_calls_without_streams_and_graphs_are_not_drawn() -> None:
