@@ -66,8 +66,12 @@ class CallRing:
         if own != number:
             return
         self._slots[number % SLOTS] = entry = (number, text, outcome)
-        if self._file is not None:
+        if self._file is None:
+            return
+        if outcome:
             self._write(self._file, entry)
+        else:
+            self._file[number % SLOTS * _SLOT + _SLOT - 1] = _DONE[0]
 
     def calls(self) -> list[str]:
         """What `read_calls` makes of the file, or would make of one."""
@@ -88,6 +92,8 @@ def _content(entry: _Entry) -> bytes:
 
 def _cut(text: str, limit: int) -> bytes:
     """`text` in at most `limit` bytes of ASCII."""
+    if len(text) <= limit and text.isascii():
+        return text.encode("ascii")
     line = text[: limit + 1].replace("…", "...").encode("ascii", "backslashreplace")
     return line if len(line) <= limit else _BROKEN.sub(b"", line[: limit - 3]) + b"..."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from conformance.evidence.graphs import read, readable
@@ -29,7 +29,8 @@ class Evidence:
     def __init__(self, adapters: Mapping[str, Adapter], ring: CallRing) -> None:
         self._adapters = adapters
         self._ring = ring
-        self._tracers = {name: Tracer(adapter, ring) for name, adapter in adapters.items()}
+        changes: list[Callable[[], None]] = []
+        self._tracers = {name: Tracer(adapter, ring, changes) for name, adapter in adapters.items()}
 
     def clear(self) -> None:
         """Forget the test before."""
@@ -62,5 +63,5 @@ class Evidence:
 
     def release(self) -> None:
         """Leave the adapters and the classes as they were."""
-        for tracer in reversed(self._tracers.values()):
+        for tracer in self._tracers.values():
             tracer.release()

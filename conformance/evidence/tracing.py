@@ -54,13 +54,14 @@ class Tracer:
     Args:
         adapter: of the implementation.
         ring: where they are noted.
+        changes: how to take back what was changed, the last one first; tracers of classes that share some have one.
 
     Attributes:
         on: whether they are: the kit's own calls between two tests would push a test's out.
         names: that the things of the test have.
     """
 
-    def __init__(self, adapter: Adapter, ring: CallRing) -> None:
+    def __init__(self, adapter: Adapter, ring: CallRing, changes: list[Callable[[], None]] | None = None) -> None:
         self.on = False
         self.names = Names(adapter.graph_class)
         self._ring = ring
@@ -68,7 +69,7 @@ class Tracer:
         self._main = threading.get_ident()
         #: The types of streams, events and pools that were met so far.
         self._met: set[type] = set()
-        self._undo: list[Callable[[], None]] = []
+        self._changes = [] if changes is None else changes
         self._trace_adapter(adapter)
         self._trace_class(adapter.graph_class, None, self._of_graph)
 
@@ -78,8 +79,8 @@ class Tracer:
 
     def release(self) -> None:
         """Trace no more, and leave the adapter and the classes as they were."""
-        while self._undo:
-            self._undo.pop()()
+        while self._changes:
+            self._changes.pop()()
 
     # -- what is traced -----------------------------------------------------------------------------------------------
 
@@ -98,11 +99,13 @@ class Tracer:
         for name in dir(cls) if names is None else names:
             # A method may come from a base; the class's own table then gets one that calls it.
             method = getattr(cls, name, None)
-            if name.startswith("_") or not isinstance(method, FunctionType) or hasattr(method, "traced_by_kit"):
+            if name.startswith("_") or not isinstance(method, FunctionType):
+                continue
+            if getattr(method, "traced_by", None) is self:  # in a base
                 continue
             try:
                 self._put(cls, name, traced(name, method))
-            except TypeError:
+            except (TypeError, AttributeError):
                 return
 
     def _meet(self, value: Any, kind: str) -> None:
@@ -120,7 +123,7 @@ class Tracer:
     def _put(self, owner: Any, name: str, tracer: Any) -> None:
         table = vars(owner)
         was_there, before = name in table, table.get(name)
-        tracer.traced_by_kit = True
+        tracer.traced_by = self
         setattr(owner, name, tracer)
 
         def undo() -> None:
@@ -131,7 +134,7 @@ class Tracer:
             else:
                 delattr(owner, name)
 
-        self._undo.append(undo)
+        self._changes.append(undo)
 
     # -- how it is noted ----------------------------------------------------------------------------------------------
 

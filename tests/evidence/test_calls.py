@@ -17,6 +17,7 @@ import reference_impl
 from conformance.adapter import Adapter
 from conformance.adapters import reference
 from conformance.evidence.calls import SLOTS, TEXT_LIMIT, CallRing, read_calls
+from conformance.evidence.gathering import Evidence
 from conformance.evidence.names import Names
 from conformance.evidence.tracing import Tracer
 
@@ -221,6 +222,26 @@ def test_everything_is_as_before_afterwards() -> None:
     assert adapter.__dict__.keys() - {"_streams"} == members
     assert [dict(vars(owner)) for owner in owners] == before
     assert "replay" not in vars(Own)
+
+
+def test_implementations_that_share_classes_each_have_their_calls() -> None:
+    adapters = {name: reference.adapter() for name in ("one", "two")}
+    owners = (reference_impl.CUDAGraph, type(adapters["one"].new_stream()))
+    before = [dict(vars(owner)) for owner in owners]
+    evidence = Evidence(adapters, CallRing())
+    for name in ("one", "two", "one"):
+        evidence.clear()
+        with evidence.of_test(name):
+            adapters[name].new_stream().record_event()
+            adapters[name].new_graph().reset()
+        assert evidence.calls() == (
+            "adapter.new_stream() -> s0",
+            "s0.record_event() -> e0",
+            "adapter.new_graph() -> g0",
+            "g0.reset()",
+        )
+    evidence.release()
+    assert [dict(vars(owner)) for owner in owners] == before
 
 
 def test_what_somebody_else_has_replaced_stays_replaced() -> None:
