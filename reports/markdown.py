@@ -150,6 +150,9 @@ def _test(test: TestResult, lead: str, *, alike: bool) -> Iterator[str]:
         yield from ("", "Seen:", "", *_block(test.seen))
     if test.message and not (test.expected and test.seen):
         yield from ("", *_block(test.message))
+    if test.runs:
+        runs = ", ".join(f"{count:,} {verdict}" for verdict, count in test.runs.items() if count)
+        yield from ("", f"Runs: {_text(runs)}")
     if test.left_behind:
         yield from ("", f"Left behind: {_text(test.left_behind)}")
     if test.frames:

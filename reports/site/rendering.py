@@ -14,6 +14,7 @@ from markupsafe import Markup
 from conformance.records.causes import number
 from conformance.text import capital, visible
 from reports.model import Cell, Counts
+from reports.site.drawing import STYLE
 from reports.site.map import COMPARE, FAILURES, MATRIX, NAVIGATION, OVERVIEW, Map
 from reports.site.page import Page, Single, Site
 from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, seconds
@@ -30,7 +31,8 @@ _PARENTS = {"requirements": MATRIX, "failures": FAILURES, "records": OVERVIEW, "
 
 def asset(path: str) -> str:
     """The text of one of `ASSETS`."""
-    return (resources.files("reports") / "site" / path).read_text(encoding="utf-8")
+    text = (resources.files("reports") / "site" / path).read_text(encoding="utf-8")
+    return text + STYLE if path.endswith(".css") else text
 
 
 class Renderer:

@@ -29,7 +29,7 @@ _OWN_TAGS = {
     *("article", "div", "figure", "figcaption", "details", "summary", "h1", "h2", "h3", "p", "pre", "br", "ul", "ol"),
     *("li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td", "a", "span", "strong", "small"),
     *("code", "form", "fieldset", "legend", "button", "label", "select", "option", "input"),
-    *("svg", "rect", "line", "polyline", "circle"),
+    *("svg", "rect", "line", "polyline", "circle", "path", "g", "text", "desc"),
 }
 _PLACES: tuple[Callable[[str, Path], Record], ...] = (in_header, in_requirements, in_failure, in_accepted)
 

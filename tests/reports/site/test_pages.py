@@ -78,6 +78,49 @@ def test_failures_come_first_and_by_their_causes(tmp_path: Path) -> None:
         assert f"failures/sample.Graph/{identity}.html" in entry
 
 
+def test_a_failure_has_all_that_is_known_of_it(tmp_path: Path) -> None:
+    nodes = [{"kind": "kernel", "label": "add_one", "stream": "s0"}, {"kind": "memcpy"}]
+    failed = replace(
+        BAD[0],
+        calls=("g0.capture_begin()", "g0.capture_end()"),
+        graphs=(
+            {"name": "g0", "source": "runtime", "state": "captured", "pool": "p0", "nodes": nodes, "edges": [[0, 1]]},
+        ),
+        reproducer="import torch\nraise SystemExit(1)\n",
+        reproduction={"outcome": "shown", "why": "it fails alike"},
+    )
+    record = sample(
+        tmp_path / "run.jsonl", (failed, *GOOD[1:]), environment={"device": "sample device", "torch": "2.14.0"}
+    )
+    page = Site([record], tmp_path / "out")[f"failures/sample.Graph/{KEEP}.html"]
+    for words in (
+        "With keep_graph=True the template stays valid after capture_end.",
+        "Documented in torch.cuda.CUDAGraph: keep_graph",
+        "promised the template stays",
+        "seen a null handle",
+        BAD[0].command,
+        "it shows the failure (it fails alike)",
+        "import torch raise SystemExit(1)",
+        "g0.capture_begin() g0.capture_end()",
+        "backend/graph.py:12 in capture_end",
+        "UserWarning: careful",
+        "torch 2.14.0",
+        "What it captured",
+        "add_one",
+    ):
+        assert words in page.text, words
+    assert [each["role"] for each in page.all("svg") if each.get("class") == "drawing"] == ["img", "img"]
+    assert ".drawing" in (tmp_path / "out" / "assets" / "site.css").read_text(encoding="utf-8")
+
+
+def test_a_flaky_test_says_how_often(tmp_path: Path) -> None:
+    flaky = replace(BAD[0], verdict=Verdict.FLAKY, runs={"pass": 2, "fail": 1})
+    site = Site([sample(tmp_path / "run.jsonl", (flaky, *GOOD[1:]))], tmp_path / "out")
+    assert "runs 2 pass, 1 fail" in site.text(f"failures/sample.Graph/{KEEP}.html")
+    assert "≈ 1 flaky sample.Graph" in site.text(f"requirements/{KEEP}.html")
+    assert "Never counted as met." in site.text("reading.html")
+
+
 # -- one requirement --------------------------------------------------------------------------------------------------
 
 
