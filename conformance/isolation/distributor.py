@@ -15,11 +15,13 @@ import pytest
 from conformance.isolation.case_queue import CaseQueue, LostTest
 from conformance.isolation.deadlines import Deadlines
 from conformance.isolation.loss import Loss, loss_of, phase_of
-from conformance.isolation.messages import Done, Script, WriteScript
+from conformance.isolation.messages import Done, Judged, Script, WriteScript
 from conformance.isolation.verdict import charged, lost_report
 from conformance.isolation.worker_state import RunningTest, Shutdown
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import rerun_command
+from conformance.session.outcome import Outcome
+from conformance.session.reruns import Reruns
 
 if TYPE_CHECKING:
     from conformance.isolation.evidence import Ending
@@ -27,9 +29,13 @@ if TYPE_CHECKING:
     from conformance.isolation.publisher import Publisher
     from conformance.isolation.supervisor import Supervisor
     from conformance.isolation.worker_state import WorkerState
+    from conformance.session.cases import Case
     from conformance.session.options import Options
     from conformance.session.recorder import Recorder
 
+#: Seconds that a worker may take to read the graphs of a test, and what that is called.
+GRAPHS_S = 10.0
+_GRAPHS = "its graphs"
 #: Seconds that a worker may take to end.
 EXIT_S = 15.0
 #: Tests of a session that run a second time because the device had no memory; it may never have any.
@@ -72,6 +78,11 @@ class Distributor:
         self._deadlines = Deadlines(options)
         #: Node ids of the tests that run a second time, with a warning that says what came of the first.
         self._second_runs: dict[str, str] = {}
+        self._reruns = Reruns(options.reruns, recorder)
+        #: Node ids of the tests that failed and run again.
+        self._reran: set[str] = set()
+        #: How the processes of tests ended that did not survive them, for their scripts.
+        self._losses: dict[str, str] = {}
         self._starved = 0
 
     # -- giving out ---------------------------------------------------------------------------------------------------
@@ -97,7 +108,7 @@ class Distributor:
         worker.test = RunningTest(nodeid)
         worker.ran += 1
         worker.watchdog.allow(self._deadlines.limit(self._plan.cases.get(nodeid)), "the test")
-        if nodeid not in self._second_runs:
+        if nodeid not in self._second_runs and nodeid not in self._reran:
             self._publisher.started(nodeid)
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.process.send_runtest_some([self._plan.index(nodeid)])
@@ -129,6 +140,19 @@ class Distributor:
         if nodeid is not None and script.text is not None:
             self._recorder.reproduced(self._plan.cases[nodeid], script.text)
         self.go_on(worker)
+
+    def expect_graphs(self, worker: WorkerState, message: Judged) -> None:
+        """Take a failed test's outcome into safety, and give its worker time to read the graphs."""
+        if worker.test is None:
+            return
+        worker.test.judged = Outcome.from_dict(message.outcome)
+        worker.test.allowed = worker.watchdog.allowed
+        worker.watchdog.allow(min(GRAPHS_S, worker.test.allowed), _GRAPHS)
+
+    def go_on_with_test(self, worker: WorkerState) -> None:
+        """Expect the rest of a test whose graphs have been read."""
+        if worker.test is not None and worker.watchdog.overdue is None:
+            worker.watchdog.allow(worker.test.allowed, "the test")
 
     def take_result(self, worker: WorkerState, message: Done) -> None:
         """Publish what a test came to, or first end its worker when that was the worker's last test."""
@@ -194,15 +218,52 @@ class Distributor:
             return "its test has put something off to its end"
         if self._options.isolate == "test":
             return "it was for one test"
-        return None if self.queue.has_test(unharmed=worker.unharmed) else "there is nothing left for it"
+        if self.queue.has_test(unharmed=worker.unharmed) or self._goes_on_with_a_rerun(worker):
+            return None
+        return "there is nothing left for it"
+
+    def _goes_on_with_a_rerun(self, worker: WorkerState) -> bool:
+        """Whether the test that the worker has just run is to run again, and may do so there."""
+        case = None if worker.test is None else self._plan.cases.get(worker.test.nodeid)
+        outcome = None if worker.test is None else worker.test.outcome
+        return (
+            case is not None
+            and outcome is not None
+            and self._reruns.wants(case, outcome)
+            and (worker.unharmed or not case.destructive)
+        )
 
     def _publish(self, worker: WorkerState) -> None:
         test, worker.test = worker.test, None
         if test is None:
             return
         if test.nodeid in self._second_runs:
-            test.add_warning(self._second_runs[test.nodeid])
+            test.add_warning(self._second_runs.pop(test.nodeid))
+        case, outcome = self._plan.cases.get(test.nodeid), test.outcome
+        if case is not None and outcome is not None and self._reruns.wants(case, outcome):
+            self._rerun(case, outcome, test)
+            return
+        if case is not None:
+            test.reports = [*self._reruns.settled(case, test.reports)]
+            self._ask_for_scripts(case, test)
+        given_up = len(self._recorder.given_up)
         self._publisher.publish(test, worker.process)
+        if len(self._recorder.given_up) > given_up:
+            self.queue.leave_out(self._recorder.is_in_vain)
+
+    def _rerun(self, case: Case, outcome: Outcome, test: RunningTest) -> None:
+        """Let a test that failed run again, after the others of its kind unless the session ends with a failure."""
+        self._reruns.put_aside(case, outcome, test.reports)
+        self._reran.add(case.nodeid)
+        self._publisher.note(f"{case.nodeid} is to run again: it came to {outcome.result.verdict}")
+        put = self.queue.put_first if self._config.option.maxfail else self.queue.put
+        put(case.nodeid, destructive=case.destructive)
+
+    def _ask_for_scripts(self, case: Case, test: RunningTest) -> None:
+        """Let the next worker write the script of a test that its process did not survive, if that is what counts."""
+        failure, outcome = self._losses.pop(case.nodeid, None), test.outcome
+        if failure is not None and outcome is not None and outcome.result.ending is not None:
+            self.queue.put_lost(LostTest(case.nodeid, failure))
 
     # -- when a worker is lost ----------------------------------------------------------------------------------------
 
@@ -218,6 +279,9 @@ class Distributor:
         if test is None:
             return
         loss = loss_of(worker, test, ending)
+        if loss is not None and (test.is_being_read or worker.watchdog.overdue == _GRAPHS):
+            self._settle_unread(test, loss)
+            loss = None
         if loss is not None and worker.watchdog.overdue == "the test":
             loss = self._believed(test, loss, worker.watchdog.allowed)
             if loss is None:
@@ -225,9 +289,20 @@ class Distributor:
         if loss is not None:
             report = self._report(test, loss)
             if report.failed and test.nodeid in self._plan.cases:
-                self.queue.put_lost(LostTest(test.nodeid, loss.message))
+                self._losses[test.nodeid] = loss.message
             test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
         self._publish(worker)
+
+    def _settle_unread(self, test: RunningTest, loss: Loss) -> None:
+        """Let a test have its own verdict when reading its graphs has cost the worker; nobody reads any more then."""
+        self._supervisor.reads = False
+        judged, case = test.outcome or test.judged, self._plan.cases.get(test.nodeid)
+        if judged is None:
+            return
+        result = judged.result
+        report = lost_report(test.nodeid, case, result, Loss(result.verdict, result.phase, result.message))
+        test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
+        test.add_warning(f"Unreadable: {loss.message} when its graphs were read; no others are read")
 
     def _believed(self, test: RunningTest, loss: Loss, allowed: float) -> Loss | None:
         """The loss by a test that has not come back in `allowed` seconds; ``None`` when it first gets more of them."""

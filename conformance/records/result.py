@@ -30,9 +30,12 @@ class TestResult:
         reproducer: a script that shows the failure without the kit, or ``None``.
         reproduction: what running that script alone came to, when it was: ``outcome`` (``shown``, ``passed``,
             ``otherwise``) and ``why``.
+        calls: of a test that went wrong, the last ones that it made on the implementation, oldest first.
+        graphs: of such a test, what its graphs consisted of then; see `conformance.records.graphs.CapturedGraph`.
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
+        runs: of a test that failed and ran again, how many of all its runs came to each verdict.
         cause: of what failed for want of something, when that is known: ``kind``, which is ``missing`` (from the class
             or its module) or ``adapter``, the ``name`` of it, and the capability to ``declare`` absent, or ``None``.
     """
@@ -52,11 +55,28 @@ class TestResult:
     observations: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     command: str = ""
+    calls: tuple[str, ...] = ()
+    graphs: tuple[Mapping[str, Any], ...] = ()
     ending: Mapping[str, Any] | None = None
     reproducer: str | None = None
     reproduction: Mapping[str, str] | None = None
     waiver: Mapping[str, str] | None = None
     cause: Mapping[str, str | None] | None = None
+    runs: Mapping[str, int] | None = None
+
+    @property
+    def rejection(self) -> Verdict:
+        """The verdict in front of a waiver, and of a test that is flaky that of its gravest run."""
+        verdict = self.verdict if self.waiver is None else Verdict(self.waiver["verdict"])
+        if verdict is not Verdict.FLAKY:
+            return verdict
+        runs = (Verdict(name) for name, count in (self.runs or {}).items() if count)
+        return max((run for run in runs if run.rejects), key=lambda run: run.severity, default=Verdict.FAIL)
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether its process did not come back from it, in one of its runs, and no waiver accepts that."""
+        return self.verdict.rejects and self.rejection.is_loss
 
     def tried(self, reproduction: Mapping[str, str]) -> TestResult:
         """The result with what running its script alone came to; one that shows another failure is none of it."""
@@ -71,11 +91,16 @@ class TestResult:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
-        """The inverse of `to_dict`; keys of later versions are ignored."""
+        """The inverse of `to_dict`; keys of later versions are ignored.
+
+        Earlier ones have the calls of a test that its process did not survive in `ending`.
+        """
         arguments: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in _KNOWN
         }
         arguments["verdict"] = Verdict(arguments["verdict"])
+        if "calls" not in arguments and arguments.get("ending"):
+            arguments["calls"] = tuple(arguments["ending"].get("calls") or ())
         return cls(**arguments)
 
 

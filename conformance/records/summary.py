@@ -13,11 +13,12 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from conformance.errors import one_line
+from conformance.errors import ExitStatus, one_line
 from conformance.records.assessment import Assessment, Standing
 from conformance.records.causes import Cause, number
 from conformance.records.claim import Claim
 from conformance.records.result import TestResult
+from conformance.records.runs import how_often
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 
@@ -148,15 +149,31 @@ def _troubles(summary: RunSummary) -> str:
 def _reason(entry: Requirement, result: TestResult) -> str:
     """What was seen, never without what was expected; where the test did not say that, its requirement does."""
     expected, seen = result.expected or entry.text, result.seen or result.message
-    return f"expected: {one_line(expected, _REASON_WIDTH)}\nseen: {one_line(seen, _REASON_WIDTH)}"
+    times = "" if result.runs is None else how_often(result.runs)
+    runs = f"\n{times}" if times not in seen else ""
+    return f"expected: {one_line(expected, _REASON_WIDTH)}\nseen: {one_line(seen, _REASON_WIDTH)}{runs}"
 
 
 def _remarks(summary: RunSummary) -> str:
     lines = [summary.left_out] if summary.left_out else []
+    lines += _beyond_waivers(summary.assessment)
     lines += _scripts(summary.results)
     if summary.record is not None:
         lines.append(f"record: {summary.record}")
     return "\n".join(lines)
+
+
+def _beyond_waivers(assessment: Assessment) -> list[str]:
+    """Why a run does not end with 0 although each must that failed is waived: musts that nobody could try."""
+    profiles = assessment.target.profiles
+    declined = [name for name in assessment.declined if not profiles or name in profiles]
+    musts = {assessment.requirements[name] for name, level in assessment.levels.items() if level == "must"}
+    if assessment.exit_status is not ExitStatus.NOT_CONFORMING or not declined or Verdict.WAIVED not in musts:
+        return []
+    if not musts <= {Verdict.PASS, Verdict.WAIVED, Verdict.UNSUPPORTED}:
+        return []
+    names = ", ".join(declined)
+    return [f"waivers cover each failed must, and none that was declined or not tried ({names}): exit status 1"]
 
 
 def _scripts(results: Sequence[TestResult]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from conformance.errors import one_line
@@ -40,6 +41,8 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 #: So many words say something; fewer are a value like ``[False, False]``.
 _WORDS = 3
 
+#: A call as it is noted: of which thread, on which object, and what.
+_CALL = re.compile(r"\s*(?:\[[^]]*\] *)?(?:end of )?(?:[gse]\d+\.)?([\w.]+)\s*\(")
 _FRAME = re.compile(r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+) in (?P<function>.+)$')
 _OF_THE_KIT = ("suites/", "conformance/")
 
@@ -62,7 +65,16 @@ def symptom_of(result: TestResult) -> Symptom:
     >>> symptom_of(TestResult("t", (), Verdict.FAIL, message="IndexError: no element 7 in x.py:12")).key
     ('IndexError', 'no element … in …')
     """
-    if result.verdict.is_loss:
+    symptom = _symptom_of(result)
+    if result.verdict is not Verdict.FLAKY:
+        return symptom
+    # What comes and goes has another cause than what is always there.
+    key = None if symptom.key is None else ("now and then", *symptom.key)
+    return Symptom(key, one_line(f"now and then: {symptom.words}", _SHOWN))
+
+
+def _symptom_of(result: TestResult) -> Symptom:
+    if result.is_loss:
         return _loss(result)
     text = (result.seen or result.message)[:_LOOKED_AT]
     # Where it is known that something is missing, a line says so in front of the exception.
@@ -113,20 +125,22 @@ def _loss(result: TestResult) -> Symptom:
     """How the process ended, and where it was."""
     ending = result.ending or {}
     status = ending.get("exit_status")
-    if result.verdict is Verdict.TIMEOUT:
+    is_timeout = result.rejection is Verdict.TIMEOUT
+    if is_timeout:
         how = "did not come back"
     elif ending.get("signal"):
         how = f"ended by {ending['signal']}"
     else:
         how = one_line(result.message, _SHOWN) if status is None else f"ended with exit status {status}"
-    place = _place(str(ending.get("stacks") or ""), [str(call) for call in ending.get("calls") or ()])
-    words = f"the process {how}" if result.verdict is not Verdict.TIMEOUT else how
+    place = _place(str(ending.get("stacks") or ""), result.calls)
+    words = f"the process {how}" if not is_timeout else how
     return Symptom(
-        (result.verdict.value, without_values(how), place), one_line(f"{words}, in {place}" if place else words, _SHOWN)
+        (result.rejection.value, without_values(how), place),
+        one_line(f"{words}, in {place}" if place else words, _SHOWN),
     )
 
 
-def _place(stacks: str, calls: list[str]) -> str:
+def _place(stacks: str, calls: Sequence[str]) -> str:
     """Where a process was: its innermost frame, or the call that it made, when that is no Python code."""
     lines = stacks.splitlines()
     # The thread that ended the process is named so; where none is, the last one is the main thread.
@@ -139,4 +153,10 @@ def _place(stacks: str, calls: list[str]) -> str:
         if frame["file"].startswith(_OF_THE_KIT):
             break
         return f"{frame['function']} ({frame['file']}:{frame['line']})"
-    return calls[-1] if calls else ""
+    return _called(calls[-1]) if calls else ""
+
+
+def _called(call: str) -> str:
+    """The function that a call was of: on which object and with what differs from test to test."""
+    match = _CALL.match(call)
+    return call if match is None else f"{match[1]}()"

@@ -112,6 +112,10 @@ def expect_counting(impl: Any, runtime: Any) -> None:  # noqa: ARG001
     return None
 
 
+def is_left_open(impl: Any, *, unless_told: bool) -> Any:  # noqa: ARG001
+    return impl.is_current_stream_capturing()
+
+
 def in_thread(call: Callable[[], Any]) -> Any:
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
         return threads.submit(call).result()
@@ -218,6 +222,7 @@ CHECKS = {
         _in_words,
         nodes_and_edges,
         expect_counting,
+        is_left_open,
         in_thread,
         run_eagerly,
         runtime_call,

@@ -49,6 +49,14 @@ class Residue:
     want: str | None = None
 
 
+@dataclass(frozen=True)
+class _Wrong:
+    """What is wrong with a small graph, in words, and whether a call raised it."""
+
+    words: str
+    raised: bool
+
+
 class Health:
     """Looks after one implementation in one process.
 
@@ -69,6 +77,8 @@ class Health:
         # that was loaded, so there it costs little.
         self.collects = not self.on_host
         self.captures: bool | None = None
+        #: Whether its calls came through then, whatever the replay gave.
+        self._comes_through = False
 
     def before(self, *, probe: bool = False) -> Baseline:
         """Note what a test begins with; with `probe`, try a class on the host, too."""
@@ -80,7 +90,9 @@ class Health:
     def try_capture(self) -> None:
         """Find out whether this class can capture and replay a small graph here."""
         try:
-            self.captures = self._wrong_replay() is None
+            wrong = self._wrong_replay()
+            self.captures = wrong is None
+            self._comes_through = wrong is None or not wrong.raised
         except (
             NotImplementedError,
             HarnessError,
@@ -116,12 +128,14 @@ class Health:
         """What is wrong with the device and the class now, and why they stay so; wants of memory are passed on."""
         changes, unfit = [], None
         trouble = self._trouble()
-        if trouble is not None:
-            changes.append(trouble)
+        # Where nothing tells, any test may have left a capture open, and many mean to.
+        blind = not self._tells_of_captures()
+        if trouble is not None or blind:
+            changes += [] if trouble is None else [trouble]
             self._abort_captures()
             # What is wrong a second time stays wrong.
             unfit = self._trouble()
-        if unfit is None and self.captures:
+        if unfit is None and (self.captures or (blind and self._comes_through)):
             unfit = self._dead_captures()
             changes += [] if unfit is None else [unfit]
         return changes, unfit
@@ -145,18 +159,37 @@ class Health:
             return None
         return f"a small computation gave {one_line(str(values), 80)} for seven times 4"
 
+    def _tells_of_captures(self) -> bool:
+        """Whether the adapter can say that a capture is open."""
+        try:
+            self.adapter.is_current_stream_capturing()
+        except Unsupported:
+            return False
+        except Exception:  # what it raised was told before
+            return True
+        return True
+
     def _dead_captures(self) -> str | None:
         """Why no graph can be captured any more; what comes right again is nobody's fault."""
-        if self._wrong_replay() is None:
+        if self._newly_wrong() is None:
             return None
         self._abort_captures()
         recover(self.adapter)
-        trouble = self._wrong_replay()
+        wrong = self._newly_wrong()
+        if wrong is None:
+            return None
         # In a process that goes on all the same, it is charged to one test.
-        self.captures = trouble is None
-        return trouble
+        self.captures = self._comes_through = False
+        return wrong.words
 
-    def _wrong_replay(self) -> str | None:
+    def _newly_wrong(self) -> _Wrong | None:
+        """What is wrong with a small graph, and was not before the first test."""
+        wrong = self._wrong_replay()
+        if wrong is None or self.captures or (wrong.raised and self._comes_through):
+            return wrong
+        return None
+
+    def _wrong_replay(self) -> _Wrong | None:
         """A graph small enough to be nearly free, captured, replayed and checked; in place, so that its pool is empty.
 
         Raises:
@@ -165,7 +198,7 @@ class Health:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = trial.replay(self.adapter)
+                wrong = trial.replay(self.adapter).wrong
             except NotImplementedError:
                 raise
             except Unsupported:  # the device has no stream left for it
@@ -173,10 +206,11 @@ class Health:
             except Exception as error:
                 if is_out_of_memory(error):
                     raise
-                return f"capturing and replaying a small graph raised {one_line(error)}"
-        if values == trial.EXPECTED:
-            return recover(self.adapter)  # which takes the stream back, too
-        return f"the replay of a small graph gave {one_line(str(values), 80)} for seven times 4"
+                return _Wrong(f"capturing and replaying a small graph raised {one_line(error)}", raised=True)
+        if wrong is not None:
+            return _Wrong(f"in a small graph, {wrong}", raised=False)
+        trouble = recover(self.adapter)  # which takes the stream back, too
+        return None if trouble is None else _Wrong(trouble, raised=True)
 
     def _pending_error(self) -> str | None:
         last_error = getattr(self.adapter.runtime, "cudaGetLastError", None)

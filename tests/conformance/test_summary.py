@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.records.assessment import assess
+import pytest
+
+from conformance.errors import ExitStatus
+from conformance.records.assessment import Target, assess
 from conformance.records.causes import Causes
 from conformance.records.claim import claim
 from conformance.records.outcomes import Outcomes
@@ -14,8 +17,12 @@ from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 
 
-def _summary(results: list[TestResult], entries: list[Requirement], **capabilities: bool) -> RunSummary:
-    assessment = assess(entries, Outcomes.of(results), dialect="cuda", revision="2.13", capabilities=capabilities)
+def _summary(
+    results: list[TestResult], entries: list[Requirement], *, target: Target | None = None, **capabilities: bool
+) -> RunSummary:
+    assessment = assess(
+        entries, Outcomes.of(results), dialect="cuda", revision="2.13", capabilities=capabilities, target=target
+    )
     return RunSummary(
         claim=claim(assessment, implementation="fake", dialect="cuda", revision="2.13"),
         assessment=assessment,
@@ -88,3 +95,30 @@ def test_scripts_that_were_run_are_counted() -> None:
         "scripts run alone: 2 of 4 show their failure; 1 pass, so that the failure needs what went before it; "
         "1 failed of something else and were dropped; 1 were not run for want of time"
     ) in lines
+
+
+@pytest.mark.parametrize(
+    ("pooled", "core", "profiles", "said"),
+    [
+        (Verdict.UNSUPPORTED, Verdict.WAIVED, (), True),
+        (Verdict.UNSUPPORTED, Verdict.WAIVED, ("pools",), True),
+        (Verdict.UNSUPPORTED, Verdict.WAIVED, ("core",), False),  # ends with 0
+        (Verdict.UNSUPPORTED, Verdict.PASS, (), False),  # nothing is waived
+        (Verdict.UNSUPPORTED, Verdict.FAIL, (), False),  # the failure is why
+        (Verdict.PASS, Verdict.WAIVED, (), False),  # ends with 0
+    ],
+)
+def test_a_line_says_that_waivers_cover_nothing_that_was_declined(
+    pooled: Verdict, core: Verdict, profiles: tuple[str, ...], said: bool
+) -> None:
+    entries = [_entry("pools.p", capability="pools"), _entry("a.b"), _entry("a.c")]
+    results = [
+        TestResult(name, (name,), verdict)
+        for name, verdict in (("pools.p", pooled), ("a.b", core), ("a.c", Verdict.WAIVED))
+        if core is not Verdict.PASS or name != "a.c"
+    ]
+    summary = _summary(results, entries[: len(results)], target=Target(profiles))
+    line = "waivers cover each failed must, and none that was declined or not tried (pools): exit status 1"
+    assert (line in render(summary).splitlines()) is said
+    if said:
+        assert summary.assessment.exit_status is ExitStatus.NOT_CONFORMING
