@@ -17,7 +17,7 @@ from reports.model import Cell, Counts
 from reports.site.drawing import STYLE
 from reports.site.map import COMPARE, FAILURES, MATRIX, NAVIGATION, OVERVIEW, Map
 from reports.site.page import Page, Single, Site
-from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, seconds
+from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, Word, seconds
 
 _BAR_WIDTH = 1000
 _WORDS = {"causes": CAUSES, "alike": ALIKE, "observations": OBSERVATIONS, "detection": DETECTION}
@@ -119,7 +119,7 @@ def _environment() -> Environment:
     environment.filters["number"] = number
     environment.filters["sentence"] = capital
     environment.filters["bar"] = _bar
-    environment.filters["cell"] = _cell
+    environment.filters["cells"] = _cells
     return environment
 
 
@@ -128,23 +128,29 @@ def _template(name: str) -> Template:
     return _environment().get_template(f"{name}.html.j2")
 
 
-def _cell(cell: Cell, href: Callable[..., str], places: Map) -> Markup:
-    """A cell of the matrix; there are so many that a template would take too long."""
-    word = cell.word
-    if cell.finding is None:
-        return _plain_cell(word.tone, word.symbol, word.text)
-    link = Markup('<a href="{}">{}</a>').format(href(places.failure(cell.finding)), _verdict(word.symbol, word.text))
-    return Markup('<td class="{}">{}</td>').format(word.tone, link)
+def _cells(cells: Iterable[Cell], href: Callable[..., str], places: Map) -> Markup:
+    """The cells of a row of the matrix; there are so many in all that a template would take too long."""
+    return Markup("").join(
+        _still(cell.word)
+        if cell.finding is None
+        else _CELL.format(cell.word.tone, _LINK.format(href(places.failure(cell.finding)), _verdict(cell.word)))
+        for cell in cells
+    )
+
+
+_CELL = Markup('<td class="{}">{}</td>')
+_LINK = Markup('<a href="{}">{}</a>')
 
 
 @cache
-def _plain_cell(tone: Tone, symbol: str, text: str) -> Markup:
-    return Markup('<td class="{}">{}</td>').format(tone, _verdict(symbol, text))
+def _still(word: Word) -> Markup:
+    """A cell that leads nowhere."""
+    return _CELL.format(word.tone, _verdict(word))
 
 
 @cache
-def _verdict(symbol: str, text: str) -> Markup:
-    return Markup('<span aria-hidden="true">{}</span> {}').format(symbol, text)
+def _verdict(word: Word) -> Markup:
+    return Markup('<span aria-hidden="true">{}</span> {}').format(word.symbol, word.text)
 
 
 def _hash(text: str) -> str:
