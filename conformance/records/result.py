@@ -96,9 +96,7 @@ class TestResult:
         Earlier ones have the calls of a test that its process did not survive in `ending`.
         """
         arguments: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-            if name in _RESULT_FIELDS
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in _KNOWN
         }
         arguments["verdict"] = Verdict(arguments["verdict"])
         if "calls" not in arguments and arguments.get("ending"):
@@ -108,3 +106,4 @@ class TestResult:
 
 #: Looked up once: a long run has as many results as tests.
 _RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))
+_KNOWN = frozenset(_RESULT_FIELDS)
