@@ -413,10 +413,10 @@ def _causes(column: Column, record: Record, findings: Sequence[Finding]) -> Caus
 
 
 def evidence(result: TestResult) -> Pairs:
-    """What a process that a test ended left to read, as headings and texts."""
+    """What a failure left to read, as headings and texts."""
     ending = result.ending or {}
     texts = {
-        "Last calls of the implementation": "\n".join(map(str, ending.get("calls") or ())),
+        "Last calls of the implementation": "\n".join(result.calls),
         "Stacks": str(ending.get("stacks") or ""),
         "Last output": str(ending.get("output") or ""),
     }

@@ -15,11 +15,12 @@ import pytest
 from conformance.isolation.case_queue import CaseQueue, LostTest
 from conformance.isolation.deadlines import Deadlines
 from conformance.isolation.loss import Loss, loss_of, phase_of
-from conformance.isolation.messages import Done, Script, WriteScript
+from conformance.isolation.messages import Done, Judged, Script, WriteScript
 from conformance.isolation.verdict import charged, lost_report
 from conformance.isolation.worker_state import RunningTest, Shutdown
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import rerun_command
+from conformance.session.outcome import Outcome
 from conformance.session.reruns import Reruns
 
 if TYPE_CHECKING:
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from conformance.isolation.worker_state import WorkerState
     from conformance.session.cases import Case
     from conformance.session.options import Options
-    from conformance.session.outcome import Outcome
     from conformance.session.recorder import Recorder
 
+#: Seconds that a worker may take to read the graphs of a test, and what that is called.
+GRAPHS_S = 10.0
+_GRAPHS = "its graphs"
 #: Seconds that a worker may take to end.
 EXIT_S = 15.0
 #: Tests of a session that run a second time because the device had no memory; it may never have any.
@@ -137,6 +140,19 @@ class Distributor:
         if nodeid is not None and script.text is not None:
             self._recorder.reproduced(self._plan.cases[nodeid], script.text)
         self.go_on(worker)
+
+    def expect_graphs(self, worker: WorkerState, message: Judged) -> None:
+        """Take a failed test's outcome into safety, and give its worker time to read the graphs."""
+        if worker.test is None:
+            return
+        worker.test.judged = Outcome.from_dict(message.outcome)
+        worker.test.allowed = worker.watchdog.allowed
+        worker.watchdog.allow(min(GRAPHS_S, worker.test.allowed), _GRAPHS)
+
+    def go_on_with_test(self, worker: WorkerState) -> None:
+        """Expect the rest of a test whose graphs have been read."""
+        if worker.test is not None and worker.watchdog.overdue is None:
+            worker.watchdog.allow(worker.test.allowed, "the test")
 
     def take_result(self, worker: WorkerState, message: Done) -> None:
         """Publish what a test came to, or first end its worker when that was the worker's last test."""
@@ -263,6 +279,9 @@ class Distributor:
         if test is None:
             return
         loss = loss_of(worker, test, ending)
+        if loss is not None and (test.is_being_read or worker.watchdog.overdue == _GRAPHS):
+            self._settle_unread(test, loss)
+            loss = None
         if loss is not None and worker.watchdog.overdue == "the test":
             loss = self._believed(test, loss, worker.watchdog.allowed)
             if loss is None:
@@ -273,6 +292,17 @@ class Distributor:
                 self._losses[test.nodeid] = loss.message
             test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
         self._publish(worker)
+
+    def _settle_unread(self, test: RunningTest, loss: Loss) -> None:
+        """Let a test have its own verdict when reading its graphs has cost the worker; nobody reads any more then."""
+        self._supervisor.reads = False
+        judged, case = test.outcome or test.judged, self._plan.cases.get(test.nodeid)
+        if judged is None:
+            return
+        result = judged.result
+        report = lost_report(test.nodeid, case, result, Loss(result.verdict, result.phase, result.message))
+        test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
+        test.add_warning(f"Unreadable: {loss.message} when its graphs were read; no others are read")
 
     def _believed(self, test: RunningTest, loss: Loss, allowed: float) -> Loss | None:
         """The loss by a test that has not come back in `allowed` seconds; ``None`` when it first gets more of them."""

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.errors import ConformanceError, ExitStatus, KitError, one_line
 from conformance.isolation import messages
-from conformance.isolation.messages import Done, InternalError, Message, Ready, Refused, Script, Started
+from conformance.isolation.messages import Done, InternalError, Judged, Message, Ready, Refused, Script, Started
 from conformance.isolation.worker_state import HangUp, Shutdown
 from conformance.records.verdicts import Verdict
 from conformance.session.ending import end_session, refuse
@@ -57,6 +57,7 @@ class EventHandlers:
             Started: self._on_started,
             Refused: self._on_refused,
             Ready: self._on_ready,
+            Judged: distributor.expect_graphs,
             Done: distributor.take_result,
             Script: distributor.take_script,
             InternalError: self._on_internal_error,
@@ -86,7 +87,10 @@ class EventHandlers:
     def _on_test_report(self, worker: WorkerState, rep: pytest.TestReport) -> None:
         if worker.test is not None:
             rep.nodeid = worker.test.nodeid  # one string for all that is kept of a test
+            was_being_read = worker.test.is_being_read
             worker.test.reports.append(rep)
+            if was_being_read and not worker.test.is_being_read:
+                self._distributor.go_on_with_test(worker)
 
     def _on_worker_finished(self, worker: WorkerState) -> None:
         if worker.shutdown is not None:

@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.isolation.calls import read_calls
+from conformance.evidence.calls import read_calls
 from conformance.isolation.process_control import CALLS, OUTPUT, STACKS
 from conformance.text import visible, without_folders
 from conformance.tracebacks import short_path
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 #: Characters kept of a worker's output and of its stacks.
 _TEXT_LIMIT = 4000
-_CALLS_LIMIT = 8
+#: The last calls that the terminal shows; the record has more.
+_CALLS_SHOWN = 8
 
 _MACHINERY = re.compile(r'File "(?:[^"]*[/\\](?:_pytest|pluggy|execnet|xdist)[/\\]|<string>)')
 
@@ -49,7 +50,7 @@ class Ending:
             code=code,
             output=_without_folders(_end_of(process.tail(OUTPUT))),
             stacks=_without_folders(_without_machinery(process.tail(STACKS)))[:_TEXT_LIMIT],
-            calls=tuple(read_calls(process.tail(CALLS))[-_CALLS_LIMIT:]),
+            calls=tuple(read_calls(process.tail(CALLS))),
             error=None if error is None else _without_folders(visible(error.strip()))[-_TEXT_LIMIT:],
         )
 
@@ -79,14 +80,13 @@ class Ending:
             "exit_status": self.code if self.code is not None and self.code >= 0 else None,
             "output": self.output,
             "stacks": self.stacks,
-            "calls": list(self.calls),
         }
 
     def details(self) -> str:
         """All of it, for a person."""
         parts = []
         if self.calls:
-            parts.append("last calls:\n" + "\n".join(f"    {call}" for call in self.calls))
+            parts.append("last calls:\n" + "\n".join(f"    {call}" for call in self.calls[-_CALLS_SHOWN:]))
         if self.stacks:
             parts.append(f"stacks:\n{_indented(self.stacks)}")
         if self.output:

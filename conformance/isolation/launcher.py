@@ -29,11 +29,11 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
         self._hosts: dict[str, Host] = {}
 
     def launch(
-        self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool, spare: bool = False
+        self, slot: int, variables: dict[str, str], putevent: Any, *, trial: bool, reads: bool, spare: bool = False
     ) -> WorkerProcess:
         """Launch a worker at the place number `slot`, which tries the class first if `trial` says so.
 
-        A `spare` one waits before it opens a device.
+        A `spare` one waits before it opens a device; one that `reads` looks at the graphs of tests that failed.
 
         Raises:
             Exception: whatever execnet raises when it cannot.
@@ -57,6 +57,7 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
             parent=None if via else os.getpid(),
             trial=trial,
             spare=spare,
+            reads=reads,
         )
         return WorkerProcess(self, gateway, self.config, putevent, host, start_up)
 
@@ -85,7 +86,7 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
         path = workermanage._sys_path  # noqa: SLF001 - as for every worker
         return Zygote(self._here, path, arguments, workerinput, timeout)
 
-    def fork(self, zygote: Zygote, putevent: Any, *, trial: bool) -> WorkerProcess | None:
+    def fork(self, zygote: Zygote, putevent: Any, *, trial: bool, reads: bool) -> WorkerProcess | None:
         """Launch a worker from `zygote`, as `launch` does; ``None`` when that fails."""
         spec = execnet.XSpec("popen//execmodel=main_thread_only")
         self.group.allocate_id(spec)
@@ -97,7 +98,9 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
         gateway = ForkGateway(io, spec)
         self.group._register(gateway)  # noqa: SLF001 - as for one that the group has made
         self.config.hook.pytest_xdist_newgateway(gateway=gateway)
-        start_up = StartUp(directory=None, same_python=True, variables={}, folder=folder, parent=None, trial=trial)
+        start_up = StartUp(
+            directory=None, same_python=True, variables={}, folder=folder, parent=None, trial=trial, reads=reads
+        )
         return WorkerProcess(self, gateway, self.config, putevent, self._here, start_up)
 
     # -- by gateways --------------------------------------------------------------------------------------------------

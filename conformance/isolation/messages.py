@@ -48,6 +48,7 @@ class StartUp(PlainValues):
         folder: for the files that it leaves behind.
         parent: the id of the process whose end must be its own; ``None`` for a worker behind a gateway.
         trial: whether to try the class before the first test: make, capture and replay a graph.
+        reads: whether to read the graphs of tests that failed, which may end the process.
         spare: whether to wait, once everything is imported and collected, and open no device before it is needed.
     """
 
@@ -58,6 +59,7 @@ class StartUp(PlainValues):
     parent: int | None
     trial: bool
     spare: bool = False
+    reads: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,18 @@ class Ready(Message):
 
 
 @dataclass(frozen=True)
+class Judged(Message):
+    """A test has failed, and now its graphs are read; whatever that does to the worker is not the test's.
+
+    Attributes:
+        outcome: of the test so far, as plain values.
+    """
+
+    name = "judged"
+    outcome: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Done(Message):
     """A test has ended, and the worker is well.
 
@@ -275,7 +289,8 @@ class WriteScript(Message):
 
 
 _MESSAGES: dict[str, type[Message]] = {
-    _PREFIX + each.name: each for each in (Started, Refused, Ready, Done, Script, InternalError, Begin, WriteScript)
+    _PREFIX + each.name: each
+    for each in (Started, Refused, Ready, Judged, Done, Script, InternalError, Begin, WriteScript)
 }
 
 

@@ -44,12 +44,14 @@ class Supervisor:
     Attributes:
         workers: by their processes.
         places: how many workers there may be at a time.
+        reads: whether workers read the graphs of tests that failed.
         devices: those that the workers are spread over, once that is known.
     """
 
     def __init__(self, config: pytest.Config, options: Options, recorder: Recorder) -> None:
         self.workers: dict[WorkerProcess, WorkerState] = {}
         self.devices: Devices | None = None
+        self.reads = bool(options.record or options.resume)
         self._config = config
         self._options = options
         self._recorder = recorder
@@ -92,7 +94,9 @@ class Supervisor:
     def _launch(self, slot: int, *, spare: bool = False) -> WorkerProcess:
         if self._launcher is None:
             self._launcher = Launcher(self._config, self._specs)
-        return self._launcher.launch(slot, self._variables(slot), self._events.put, trial=self._trial, spare=spare)
+        return self._launcher.launch(
+            slot, self._variables(slot), self._events.put, trial=self._trial, spare=spare, reads=self.reads
+        )
 
     def _take_spare(self, slot: int) -> bool:
         """Let a spare worker have that place, if there is one that was started as the place asks for."""
@@ -127,7 +131,7 @@ class Supervisor:
             return None
         if not self._launcher.forks(slot, self._variables(slot)):
             return None
-        return self._launcher.fork(self._zygote, self._events.put, trial=self._trial)
+        return self._launcher.fork(self._zygote, self._events.put, trial=self._trial, reads=self.reads)
 
     def _variables(self, slot: int) -> dict[str, str]:
         return {} if self.devices is None else self.devices.variables(slot)

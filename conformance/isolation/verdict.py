@@ -35,6 +35,7 @@ def charged(case: Case, test: RunningTest, loss: Loss, command: str, capabilitie
         words = f"the adapter {case.implementation!r} declares the capability {absent!r} absent; tried all the same, "
         loss = replace(loss, verdict=Verdict.UNSUPPORTED, message=words + loss.message)
     ending = None if loss.ending is None else loss.ending.to_dict()
+    calls = () if loss.ending is None else loss.ending.calls
     if test.outcome is None:
         duration = round(sum(report.duration for report in test.reports if report.when != "teardown"), 6)
         return TestResult(
@@ -46,11 +47,12 @@ def charged(case: Case, test: RunningTest, loss: Loss, command: str, capabilitie
             duration_s=duration,
             command=command,
             ending=ending,
+            calls=calls,
         )
     before = test.outcome.result
     # The graver one names the verdict, and the test's own words are kept.
     message = f"{loss.message}\nbefore that: {before.message}" if before.message else loss.message
-    return replace(before, verdict=loss.verdict, phase=loss.phase, message=message, ending=ending)
+    return replace(before, verdict=loss.verdict, phase=loss.phase, message=message, ending=ending, calls=calls)
 
 
 def lost_report(nodeid: str, case: Case | None, result: TestResult | None, loss: Loss) -> pytest.TestReport:

@@ -21,7 +21,7 @@ from _pytest.config import _prepareconfig
 from xdist.remote import Marker, WorkerInteractor, setup_config
 
 from conformance.errors import ExitStatus
-from conformance.isolation.calls import CallRing, trace
+from conformance.evidence.calls import CallRing
 from conformance.isolation.messages import (
     START_UP,
     Begin,
@@ -29,6 +29,7 @@ from conformance.isolation.messages import (
     Devices,
     Done,
     InternalError,
+    Judged,
     Message,
     Ready,
     Refused,
@@ -78,7 +79,7 @@ def run(channel: Any, values: tuple[Any, ...]) -> None:
     name_worker(workerinput)
     try:
         config = configured(arguments, options.get("basetemp"), workerinput)
-        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, trial=start_up.trial, spare=start_up.spare)
+        vars(xdist.remote)["interactor"] = Interactor(config, channel, box, start_up=start_up)
         config.hook.pytest_cmdline_main(config=config)
     except pytest.UsageError as error:
         channel.send(sendable(Refused(str(error), int(ExitStatus.USAGE)).to_event()))
@@ -144,7 +145,7 @@ def die_with(parent: int | None) -> None:
 class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
     """The worker's end of the connection, with one test at a time."""
 
-    def __init__(self, config: pytest.Config, channel: Any, box: BlackBox, *, trial: bool, spare: bool = False) -> None:
+    def __init__(self, config: pytest.Config, channel: Any, box: BlackBox, *, start_up: StartUp) -> None:
         super().__init__(config, channel)
         self._box = box
         self._output = box.folder / OUTPUT
@@ -152,8 +153,9 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         self._exit_hooks = _ExitHooks()
         self._ring = CallRing(box.folder / CALLS)
         self._modules = 0
-        self._trial = trial
-        self._spare = spare
+        self._trial = start_up.trial
+        self._spare = start_up.spare
+        self._reads = start_up.reads
 
     @property
     def _executor(self) -> Executor:
@@ -172,8 +174,9 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
     def announce(self, session: pytest.Session) -> None:
         """Try the device, and say what there is to run."""
         executor = self._executor
-        for adapter in executor.adapters.values():
-            trace(adapter, self._ring)
+        executor.gather_evidence(self._ring)
+        if self._reads:
+            executor.secure = lambda outcome: self._send(Judged(outcome.to_dict()))
         executor.try_captures(allowed=self._trial)
         gc.collect()
         self._freeze()
@@ -250,16 +253,6 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         """
         gc.freeze()
         self._modules = len(sys.modules)
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_call(self) -> Generator[None, object, object]:
-        """Note the calls that the test itself makes."""
-        self._ring.clear()
-        self._ring.on = True
-        try:
-            return (yield)
-        finally:
-            self._ring.on = False
 
     def _size(self) -> int:
         return self._output.stat().st_size

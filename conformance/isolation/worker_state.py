@@ -24,12 +24,16 @@ class RunningTest:
         nodeid: of the test.
         reports: that came of it; they are held back until it is known what became of the worker.
         done: whether it has ended and the worker said that it is well.
+        allowed: the seconds that it had before its graphs were read.
+        judged: what it had come to when the worker began to read its graphs.
         start: when it was given to the worker, by the controller's clock.
     """
 
     nodeid: str
     reports: list[pytest.TestReport] = field(default_factory=list)
     done: bool = False
+    allowed: float = 0.0
+    judged: Outcome | None = None
     start: float = field(default_factory=time.monotonic)
 
     @property
@@ -41,6 +45,11 @@ class RunningTest:
     def outcome(self) -> Outcome | None:
         """What came of it, once the worker has said so."""
         return next(filter(None, map(outcome_of, self.reports)), None)
+
+    @property
+    def is_being_read(self) -> bool:
+        """Whether its verdict is known, and its graphs are being read."""
+        return self.judged is not None and all(report.when == "setup" for report in self.reports)
 
     def add_warning(self, text: str) -> None:
         """Add a warning to its result."""

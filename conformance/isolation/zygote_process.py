@@ -112,7 +112,7 @@ class _Mother:
         config = session.config
         vars(config)["workerinput"] = workerinput
         _set_base_folder(config, options.get("basetemp"))
-        interactor = Interactor(config, channel, box, trial=start_up.trial)
+        interactor = Interactor(config, channel, box, start_up=start_up)
         vars(xdist.remote)["interactor"] = interactor
         interactor.pytest_sessionstart(session)
         interactor.announce(session)

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 from conformance.errors import UsageError, one_line
+from conformance.records.graphs import check_graphs
 from conformance.records.shapes import check_shape
 from conformance.records.shards import Shard
 from conformance.records.verdicts import RunVerdict, Verdict
@@ -75,6 +76,7 @@ def check_result(values: Mapping[str, Any]) -> None:
     _check_ids(values["test"], values["requirements"])
     phase, waiver, ending = values.get("phase", "call"), values.get("waiver"), values.get("ending")
     _check("phase", phase, phase in _PHASES)
+    check_graphs(values.get("graphs", ()))
     if values.get("reproduction") is not None:
         check_reproduction(values["reproduction"])
     if waiver is not None:

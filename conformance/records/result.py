@@ -30,6 +30,8 @@ class TestResult:
         reproducer: a script that shows the failure without the kit, or ``None``.
         reproduction: what running that script alone came to, when it was: ``outcome`` (``shown``, ``passed``,
             ``otherwise``) and ``why``.
+        calls: of a test that went wrong, the last ones that it made on the implementation, oldest first.
+        graphs: of such a test, what its graphs consisted of then; see `conformance.records.graphs.CapturedGraph`.
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
@@ -53,6 +55,8 @@ class TestResult:
     observations: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     command: str = ""
+    calls: tuple[str, ...] = ()
+    graphs: tuple[Mapping[str, Any], ...] = ()
     ending: Mapping[str, Any] | None = None
     reproducer: str | None = None
     reproduction: Mapping[str, str] | None = None
@@ -87,11 +91,16 @@ class TestResult:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
-        """The inverse of `to_dict`; keys of later versions are ignored."""
+        """The inverse of `to_dict`; keys of later versions are ignored.
+
+        Earlier ones have the calls of a test that its process did not survive in `ending`.
+        """
         arguments: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in _KNOWN
         }
         arguments["verdict"] = Verdict(arguments["verdict"])
+        if "calls" not in arguments and arguments.get("ending"):
+            arguments["calls"] = tuple(arguments["ending"].get("calls") or ())
         return cls(**arguments)
 
 

@@ -222,6 +222,8 @@ class Run:
                 frames=(),
                 observations={},
                 warnings=(),
+                calls=(),
+                graphs=(),
                 ending=None,
             )
 

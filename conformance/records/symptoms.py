@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from conformance.errors import one_line
@@ -40,6 +41,8 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 #: So many words say something; fewer are a value like ``[False, False]``.
 _WORDS = 3
 
+#: A call as it is noted: of which thread, on which object, and what.
+_CALL = re.compile(r"\s*(?:\[[^]]*\] *)?(?:end of )?(?:[gse]\d+\.)?([\w.]+)\s*\(")
 _FRAME = re.compile(r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+) in (?P<function>.+)$')
 _OF_THE_KIT = ("suites/", "conformance/")
 
@@ -129,7 +132,7 @@ def _loss(result: TestResult) -> Symptom:
         how = f"ended by {ending['signal']}"
     else:
         how = one_line(result.message, _SHOWN) if status is None else f"ended with exit status {status}"
-    place = _place(str(ending.get("stacks") or ""), [str(call) for call in ending.get("calls") or ()])
+    place = _place(str(ending.get("stacks") or ""), result.calls)
     words = f"the process {how}" if not is_timeout else how
     return Symptom(
         (result.rejection.value, without_values(how), place),
@@ -137,7 +140,7 @@ def _loss(result: TestResult) -> Symptom:
     )
 
 
-def _place(stacks: str, calls: list[str]) -> str:
+def _place(stacks: str, calls: Sequence[str]) -> str:
     """Where a process was: its innermost frame, or the call that it made, when that is no Python code."""
     lines = stacks.splitlines()
     # The thread that ended the process is named so; where none is, the last one is the main thread.
@@ -150,4 +153,10 @@ def _place(stacks: str, calls: list[str]) -> str:
         if frame["file"].startswith(_OF_THE_KIT):
             break
         return f"{frame['function']} ({frame['file']}:{frame['line']})"
-    return calls[-1] if calls else ""
+    return _called(calls[-1]) if calls else ""
+
+
+def _called(call: str) -> str:
+    """The function that a call was of: on which object and with what differs from test to test."""
+    match = _CALL.match(call)
+    return call if match is None else f"{match[1]}()"

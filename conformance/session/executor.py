@@ -8,7 +8,7 @@ import random
 import sys
 import textwrap
 import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,8 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.adapters.implementations import is_software
 from conformance.errors import RequirementError, UsageError, one_line
+from conformance.evidence.calls import CallRing
+from conformance.evidence.gathering import Evidence
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import Case, Selection, case_of, is_narrowed, only, rerun_command
@@ -98,6 +100,10 @@ class Executor:
         self.writes_scripts = True
         self._health = {name: Health(adapter) for name, adapter in adapters.items()}
         self._deselecting = False
+        self._evidence: Evidence | None = None
+        #: Takes a test's outcome into safety before its graphs are read, which may end a process; ``None`` where no
+        #: other process could, so that only the graphs of software are read.
+        self.secure: Callable[[Outcome], None] | None = None
         #: Whether all tests share this process, so that what a class has made of it matters to each.
         self.alone = False
         #: By implementation, the test after which no other could come to anything here, and why.
@@ -115,6 +121,10 @@ class Executor:
                 health.try_capture()
             else:
                 health.captures = False
+
+    def gather_evidence(self, ring: CallRing) -> None:
+        """Note the calls of each test from now on, in `ring`."""
+        self._evidence = Evidence(self.adapters, ring)
 
     # -- collection ---------------------------------------------------------------------------------------------------
 
@@ -178,12 +188,16 @@ class Executor:
 
         It stays to the end anyway, and walking through it takes longer than most tests.
         """
+        if self.alone and (self.options.record or self.options.resume):  # nobody else would see it
+            self.gather_evidence(CallRing())
         gc.collect()
         gc.freeze()
         try:
             return (yield)
         finally:
             gc.unfreeze()
+            if self._evidence is not None:
+                self._evidence.release()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -214,6 +228,8 @@ class Executor:
         case = self.cases.get(item.nodeid)
         if case is None:
             return
+        if self._evidence is not None:
+            self._evidence.clear()
         result = TestResult(case.test, case.ids, Verdict.PASS, command=self._command(case))
         progress = item.stash[_PROGRESS] = _Progress(
             result, self._health[case.implementation].before(probe=self._watches(case))
@@ -233,7 +249,10 @@ class Executor:
             stream = adapter.current_stream()
             stack.enter_context(adapter.stream(stream))
             try:
-                outcome = yield
+                with (
+                    contextlib.nullcontext() if self._evidence is None else self._evidence.of_test(case.implementation)
+                ):
+                    outcome = yield
             finally:
                 left_behind = _left_behind(adapter, stream)
                 progress.result = replace(progress.result, left_behind=left_behind)
@@ -268,14 +287,17 @@ class Executor:
         if call.when != "teardown":
             progress.result = replace(progress.result, duration_s=progress.result.duration_s + call.duration)
         if call.excinfo is not None:
-            progress.result = self._judged(case, progress, call)
+            progress.result = self._with_calls(self._judged(case, progress, call))
             _make_readable(report, item.config, progress.result)
             self._show(case, progress.result, report)
             if progress.result.verdict is Verdict.FAIL:
                 script = self.reproducer(item, progress.result.message, call.excinfo.value)
                 progress.result = replace(progress.result, reproducer=script)
+                if call.when == "call" and case.scored:
+                    progress.result = replace(progress.result, graphs=self._graphs(case, progress.result))
         if call.when == "teardown":
             self._complete(case, progress, report, item.stash.get(OBSERVATIONS, {}))
+            progress.result = self._with_calls(progress.result)
             attach(report, Outcome(case.implementation, progress.result, progress.unfit, progress.starved))
             if progress.result.verdict.rejects:
                 # The traceback held the test's graphs and tensors; memory must be back at its baseline for the next.
@@ -298,6 +320,22 @@ class Executor:
         if memory.wanted is not None:
             new_result = starved(new_result, memory.wanted)
         return after_teardown(result, new_result) if call.when == "teardown" else new_result
+
+    def _with_calls(self, result: TestResult) -> TestResult:
+        """`result` with the calls of its test, where somebody will want to see them."""
+        if self._evidence is None or not result.verdict.is_trouble:
+            return result
+        return replace(result, calls=self._evidence.calls())
+
+    def _graphs(self, case: Case, result: TestResult) -> tuple[dict[str, Any], ...]:
+        """What the graphs of a test consist of that has come to `result`."""
+        name = case.implementation
+        if self._evidence is None or not (self.secure or is_software(self.specs[name], self.options.device)):
+            return ()
+        graphs = self._evidence.readable(name)
+        if graphs and self.secure is not None:
+            self.secure(Outcome(name, result))
+        return self._evidence.read(name, graphs)
 
     def _show(self, case: Case, result: TestResult, report: pytest.TestReport) -> None:
         """Let pytest's report of a phase say what the result does."""

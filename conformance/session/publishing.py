@@ -12,6 +12,7 @@ from conformance.records.result import TestResult
 from conformance.text import each_text, published, visible, without_folders
 
 _WARNING_LIMIT = 400
+_CALL_LIMIT = 200
 #: Characters of one observation as JSON, and of all of a test's; how deep lists and objects may lie in one.
 _OBSERVATION_LIMIT = 1 << 16
 _OBSERVATIONS_LIMIT = 1 << 20
@@ -30,6 +31,8 @@ def publishable(result: TestResult) -> TestResult:
         warnings=tuple(published(text, _WARNING_LIMIT) for text in result.warnings),
         observations=_observations(result.observations),
         command=published(result.command),
+        calls=tuple(published(text, _CALL_LIMIT) for text in result.calls),
+        graphs=each_text(result.graphs, lambda text: published(text, _CALL_LIMIT)),
         ending=None if result.ending is None else each_text(result.ending, published),
         reproducer=None if result.reproducer is None else script(result.reproducer),
         cause=None if result.cause is None else each_text(result.cause, published),

@@ -20,7 +20,7 @@ from conformance.records.subject import Subject, environment
 from conformance.records.verdicts import Verdict
 from conformance.records.writer import RecordWriter
 from conformance.session.publishing import publishable, script
-from tests.conformance.test_record import FOOTER, HEADER, PLANNED
+from tests.conformance.test_record import FOOTER, GRAPH, HEADER, PLANNED
 
 
 def _nested(value: Any, depth: int) -> Any:
@@ -82,6 +82,8 @@ def test_a_result_can_be_read_again(
         observations=observations,
         warnings=(text,),
         command=text,
+        calls=(text, text),
+        graphs=(dict(GRAPH, source=text, pool=text, nodes=[{"kind": text, "stream": text}]),),
         ending=ending,
         reproducer=text,
     )

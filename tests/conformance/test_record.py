@@ -41,7 +41,26 @@ LEFT_OUT = ("t3",)
 FIRST = TestResult(
     "t1", ("a.b",), Verdict.PASS, observations={"é": [1, None]}, warnings=("W: x",), frames=("f:1 in g",)
 )
-SECOND = TestResult("t2", ("a.b",), Verdict.FAIL, message="promised: p\nseen: s", expected="p", seen="s")
+GRAPH = {
+    "name": "g0",
+    "source": "runtime",
+    "state": "captured",
+    "pool": "p0",
+    "nodes": [{"kind": "Kernel", "label": "add", "stream": None}],
+    "edges": [[0, 0]],
+    "more_nodes": 1,
+    "more_edges": 2,
+}
+SECOND = TestResult(
+    "t2",
+    ("a.b",),
+    Verdict.FAIL,
+    message="promised: p\nseen: s",
+    expected="p",
+    seen="s",
+    calls=("g0.replay()",),
+    graphs=(GRAPH,),
+)
 FOOTER = Footer(
     {"pass": 1, "fail": 1},
     "does_not_conform",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.records.writer import RecordWriter
-from tests.conformance.test_record import FIRST, FOOTER, HEADER, LEFT_OUT, PLANNED, SECOND
+from tests.conformance.test_record import FIRST, FOOTER, GRAPH, HEADER, LEFT_OUT, PLANNED, SECOND
 
 #: What a failure may say of the machine that it was seen on.
 MESSAGE = 'promised: p\nseen: File "/data/home/dora/the lab/vendor.py", line 3, on gpu-box-7 (10.1.2.3)'
@@ -26,7 +26,13 @@ def recorded(tmp_path: Path) -> Recorded:
 
     def write(name: str = "run.jsonl", *, ended: bool = True, message: str = MESSAGE, **header: Any) -> Path:
         writer = RecordWriter(tmp_path / name)
-        second = dataclasses.replace(SECOND, message=message, frames=("/opt/lab/graph.py:7 in replay",))
+        second = dataclasses.replace(
+            SECOND,
+            message=message,
+            frames=("/opt/lab/graph.py:7 in replay",),
+            calls=("g0.debug_dump('/opt/lab/dora/graph.dot') raised OSError: no /opt/lab/do...",),
+            graphs=(dict(GRAPH, nodes=[{"kind": "Kernel", "label": "/opt/lab/kernels.cu:12"}]),),
+        )
         with contextlib.closing(writer):
             writer.header(dataclasses.replace(HEADER, **header), PLANNED, LEFT_OUT)
             for result in (FIRST, second):

@@ -69,7 +69,9 @@ def test_what_names_a_person_or_a_machine_is_taken_out(recorded: Recorded, tmp_p
     (failure,) = record.notes.troubles("a.b").items
     assert failure.message == 'promised: p\nseen: File "[path]/vendor.py", line 3, on [name] ([host])'
     assert failure.frames == ("[path]/graph.py:7 in replay",)
-    assert json.loads(_inside(output, MANIFEST))["redaction"] == {"paths": 4, "names": 1, "addresses": 1}
+    assert failure.calls == ("g0.debug_dump('[path]/graph.dot') raised OSError: no [path]",)
+    assert failure.graphs[0]["nodes"] == [{"kind": "Kernel", "label": "[path]/kernels.cu:12"}]
+    assert json.loads(_inside(output, MANIFEST))["redaction"] == {"paths": 7, "names": 1, "addresses": 1}
 
 
 def test_a_redacted_record_is_not_changed_again(recorded: Recorded, tmp_path: Path) -> None:

@@ -85,14 +85,20 @@ def test_what_a_lost_process_left_is_shown(tmp_path: Path, pages: Callable[..., 
         "exit_status": None,
         "output": "```\n<b>driver</b> \x1b[2J\u202esays",
         "stacks": 'File "graph.py", line 12 in replay',
-        "calls": ["CUDAGraph.capture_end", "CUDAGraph.replay (did not return)"],
     }
-    crash = result("replay.py::test_crash", "replay.twice", Verdict.CRASH, message="its process ended", ending=ending)
+    crash = result(
+        "replay.py::test_crash",
+        "replay.twice",
+        Verdict.CRASH,
+        message="its process ended",
+        calls=("g0.capture_end()", "g0.replay() (did not return)"),
+        ending=ending,
+    )
     page, markdown = both = pages(sample(tmp_path / "bad.jsonl", [*GOOD[:2], crash]))
     in_both(
         both,
         "Last calls of the implementation",
-        "CUDAGraph.capture_end CUDAGraph.replay (did not return)",
+        "g0.capture_end() g0.replay() (did not return)",
         "Stacks",
         'File "graph.py", line 12 in replay',
         "Last output",

@@ -105,7 +105,18 @@ def hostile_result(text: str, verdict: Verdict) -> TestResult:
         observations={text: [text, {text: float("inf")}]},
         warnings=(text,),
         command=text,
-        ending={"signal": text, "output": text, "stacks": text, "calls": [text]},
+        calls=(text,),
+        graphs=(
+            {
+                "name": text,
+                "source": text,
+                "state": text,
+                "pool": text,
+                "nodes": [{"kind": text, "label": text, "stream": text}],
+                "edges": [[0, 9]],
+            },
+        ),
+        ending={"signal": text, "output": text, "stacks": text},
         reproducer=text,
         cause={"kind": "missing", "name": text, "declare": text},
     )
