@@ -38,6 +38,8 @@ WORDS = (
     "",
     "pass",
     "waived",
+    "flaky",
+    "runs",
     "fail",
     "may",
     "must",

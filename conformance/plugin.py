@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
 
 from conformance.errors import ConformanceError
@@ -19,12 +21,19 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         options.register(parser, config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, object, object]:
     """Add the options when only the configuration file asks for them, and keep their values and paths apart."""
-    if options.is_requested(args):
+    requested = options.is_requested(args)
+    if requested:
         options.register(parser, early_config)
         args[:] = options.separate(args)
+    result = yield
+    if requested:
+        options.register_last(parser)
+    return result
 
 
 def pytest_configure(config: pytest.Config) -> None:

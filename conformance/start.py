@@ -91,7 +91,19 @@ def _in_this_process(config: pytest.Config, options: Options, waivers: SessionWa
     if not config.option.collectonly and share(accelerators):
         recorder.note_other_run()
     recorder.open(Subject.of(adapter, spec) for adapter, spec in specs)
+    if options.reruns:
+        _run_again_here(config, options, recorder, cases)
     _register(config, recorder)
+
+
+def _run_again_here(config: pytest.Config, options: Options, recorder: Recorder, cases: dict[str, Case]) -> None:
+    from conformance.session.executor import Executor
+    from conformance.session.reruns import InThisProcess, Reruns
+
+    guard, executor = (config.pluginmanager.get_plugin(f"conformance-{name}") for name in ("guard", "executor"))
+    assert isinstance(guard, Guard)
+    assert isinstance(executor, Executor)
+    guard.run = InThisProcess(Reruns(options.reruns, recorder), cases.__getitem__, executor.is_usable).run
 
 
 def _execute(

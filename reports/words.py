@@ -27,6 +27,7 @@ VERDICTS: dict[Verdict, Word] = {
     Verdict.FAIL: Word("fail", "✗", "fail", "bad"),
     Verdict.CRASH: Word("crash", "✸", "crash", "bad"),
     Verdict.TIMEOUT: Word("timeout", "◷", "timeout", "bad"),
+    Verdict.FLAKY: Word("flaky", "≈", "flaky", "bad"),
     Verdict.ERROR: Word("error", "!", "kit error", "odd"),
     Verdict.WAIVED: Word("waived", "~", "waived", "odd"),
     Verdict.NOT_RUN: Word("not_run", "?", "not run", "odd"),
@@ -107,6 +108,8 @@ def trial(test: TestResult) -> str | None:
     """What running the script of a test alone came to, if it was."""
     if test.reproduction is None:
         return None
+    if test.reproduction["outcome"] == "passed" and Verdict.PASS.value in (test.runs or {}):
+        return "it passed this time: the failure comes and goes"
     return f"{TRIALS[test.reproduction['outcome']]} ({test.reproduction['why']})"
 
 

@@ -58,7 +58,8 @@ class Adapter(StreamsInUse):
             ``"CUDA_VISIBLE_DEVICES"``; without it, several workers share one device.
         script_words: Python expressions for scripts that reproduce a failure without the kit, needed only where the
             device differs from a usual one.  ``tensor`` makes a tensor of ``data`` and ``dtype``; ``pinned`` makes one
-            in pinned memory; ``read`` copies ``tensor`` to the host; ``setup`` is a context manager around the script;
+            in pinned memory; ``read`` copies ``tensor`` to the host; ``setup`` is a context manager around each turn of
+            the script, of which there are many if it uses the number ``turn``, such as for a seed;
             ``use`` is a statement that makes the device ready.  They call the device module ``backend``.
         seed: for devices that make random choices; the same for the same test.
 

@@ -37,7 +37,7 @@ class OnHost(ModuleAdapter):
         """The session of the test, where there is one, and how values are read then."""
         if not self.asynchronous:
             return {"read": "tensor.detach().to('cpu', copy=True)"}
-        return {"setup": f"backend.session({self.seed})", "read": "backend.read(tensor)"}
+        return {"setup": f"backend.session({self.seed} + turn)", "read": "backend.read(tensor)"}
 
     def around_test(self) -> contextlib.AbstractContextManager[Any]:
         if not self.asynchronous:

@@ -41,6 +41,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--strict", action="store_true", help="exit status 1 unless the advice is followed, too")
     parser.add_argument("--complete", action="store_true", help="exit status 1 when a part is left out or did not run")
     parser.add_argument("--waivers", metavar="FILE", help="accept the known failures that this TOML file lists")
+    parser.add_argument("--reruns", metavar="N", help="run tests that failed N times again; mixed outcomes are no pass")
     parser.add_argument("--test", action="append", default=[], metavar="ID", help="only this test, by its recorded id")
 
 
@@ -65,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     words += [f"--impl={name}" for name in options.impl]
     words += [
         f"--{option}={value}"
-        for option in ("device", "revision", "record", "waivers")
+        for option in ("device", "revision", "record", "waivers", "reruns")
         if (value := getattr(options, option)) is not None
     ]
     # Whoever names a test wants to see all of it; of a whole run, the causes say more than hundreds of tracebacks.

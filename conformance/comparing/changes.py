@@ -53,12 +53,16 @@ def transition(before: Verdict, after: Verdict, *, scored: bool) -> Change:
         return Change.SAME if before.is_answer == after.is_answer else _decision(after)
     if before is after is Verdict.PASS:
         return Change.SAME
-    # A crash is nothing that may be left to an implementation.
-    if not scored and not before.is_loss and not after.is_loss:
+    if not scored and _is_open(before) and _is_open(after):
         return Change.SAME if before is after else Change.OPEN
     if before is Verdict.PASS:
         return Change.REGRESSED
     return Change.FIXED if after is Verdict.PASS else Change.FAILING
+
+
+def _is_open(verdict: Verdict) -> bool:
+    """Whether a verdict may be left to an implementation: no crash is, and what is left open is flaky for one only."""
+    return not verdict.is_loss and verdict is not Verdict.FLAKY
 
 
 def _decision(after: Verdict) -> Change:

@@ -79,7 +79,7 @@ def compare(old: Path, new: Path) -> Comparison:
     return Comparison(
         first,
         second,
-        notes_of(first, second, tests.by_name),
+        notes_of(first, second, tests.by_name, tests.by_chance),
         compare_requirements(first, second, tests.rejected_alike, tests.still_open),
         {change: tests.found[change] for change in Change if change in tests.found},
     )
@@ -146,6 +146,7 @@ class _Tests:
     Attributes:
         found: what became of the tests.
         by_name: how many of both records have no digests to compare.
+        by_chance: how many were flaky in the old record, and passed in the new one.
         rejected_alike: the ids of what a test rejects in the new record that has the same code in both.
         still_open: the ids of what a test rejected in the old record that does not pass, unchanged, in the new one.
     """
@@ -154,7 +155,7 @@ class _Tests:
         self._old, self._new, self._table, self._details = old, new, table, details
         self._scored = {entry.id for record in (old, new) for entry in record.header.requirements if entry.scored}
         self.found: dict[Change, Found[TestChange]] = {}
-        self.by_name = 0
+        self.by_name = self.by_chance = 0
         self.rejected_alike: set[str] = set()
         self.still_open: set[str] = set()
 
@@ -179,6 +180,7 @@ class _Tests:
         if old.is_unmet and not (fate.same_code and new is Verdict.PASS):
             self.still_open.update(entry.requirements)
         if fate.same_code:
+            self.by_chance += old is Verdict.FLAKY and new is Verdict.PASS
             self._add(transition(old, new, scored=not self._scored.isdisjoint(entry.requirements)), entry, old, new)
         else:
             self._add(Change.CHANGED, entry, old, new, is_notable=old is not new)

@@ -15,15 +15,17 @@ _TOLD = 20
 _SHOWN = 200
 
 
-def notes_of(old: Record, new: Record, by_name: int) -> tuple[str, ...]:
+def notes_of(old: Record, new: Record, by_name: int, by_chance: int) -> tuple[str, ...]:
     """What tells two records apart, or does not, each a sentence without its stop.
 
     Args:
         old: a record.
         new: the other.
         by_name: how many tests of both have no digests to compare.
+        by_chance: how many were flaky in the old run, and passed in the new one.
     """
-    return (*_order(old, new), *_parts(old, new), *_suites(old.header, new.header, by_name), *_told(old, new))
+    suites = _suites(old.header, new.header, by_name)
+    return (*_order(old, new), *_parts(old, new), *suites, *_chance(by_chance), *_told(old, new))
 
 
 def _order(old: Record, new: Record) -> Iterator[str]:
@@ -63,6 +65,12 @@ def _suites(old: Header, new: Header, by_name: int) -> Iterator[str]:
     if by_name:
         yield f"{by_name:,} tests are compared by name only: a record has no digests of their code"
     yield "the suites are not the same: a test is compared where its own code is, whatever it imports"
+
+
+def _chance(count: int) -> Iterator[str]:
+    if count:
+        tests = "1 test" if count == 1 else f"{count:,} tests"
+        yield f"{tests} failed now and then in the old run and passed in the new one, which one pass does not prove"
 
 
 def _told(old: Record, new: Record) -> Iterator[str]:

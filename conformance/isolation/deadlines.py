@@ -6,7 +6,7 @@ the first tests that run into the shorter limit run again with the whole one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ class _History:
     """What is known of a class.
 
     Attributes:
-        hangs: tests that have hung for the whole limit.
+        hangs: node ids of tests that have hung for the whole limit.
         confirmed: those of them that had hung for the shorter limit before.
         refuted: whether a test has come back that hung for the shorter limit before.
         longest: seconds that a test has taken which came back.
     """
 
-    hangs: int = 0
-    confirmed: int = 0
+    hangs: set[str] = field(default_factory=set)
+    confirmed: set[str] = field(default_factory=set)
     refuted: bool = False
     longest: float = 0.0
 
@@ -58,7 +58,7 @@ class Deadlines:
         if case is None or case.nodeid in self._again or case.seconds > self._options.test_timeout:
             return whole
         history = self._history(case)
-        if history.hangs < HANGS or history.refuted:
+        if len(history.hangs) < HANGS or history.refuted:
             return whole
         return min(whole, max(LEAST_S, TIMES * history.longest))
 
@@ -72,10 +72,10 @@ class Deadlines:
         """Whether a test that has not come back in `allowed` seconds must have its whole limit before it is judged."""
         history = self._history(case)
         if self.is_whole(case, allowed):
-            history.hangs += 1
-            history.confirmed += case.nodeid in self._again
+            history.hangs.add(case.nodeid)
+            history.confirmed |= self._again & {case.nodeid}
             return False
-        if history.confirmed >= CONFIRMED:
+        if len(history.confirmed) >= CONFIRMED:
             return False
         self._again.add(case.nodeid)
         return True
@@ -86,7 +86,7 @@ class Deadlines:
 
     def remark(self, case: Case) -> str:
         """Why a test had less than the whole limit."""
-        hangs = self._history(case).hangs
+        hangs = len(self._history(case).hangs)
         return f"(less than its {self._whole(case):g} s, for which {hangs} tests had hung)"
 
     def _history(self, case: Case) -> _History:

@@ -20,6 +20,7 @@ from conformance.isolation.verdict import charged, lost_report
 from conformance.isolation.worker_state import RunningTest, Shutdown
 from conformance.records.verdicts import Verdict
 from conformance.session.cases import rerun_command
+from conformance.session.reruns import Reruns
 
 if TYPE_CHECKING:
     from conformance.isolation.evidence import Ending
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from conformance.isolation.publisher import Publisher
     from conformance.isolation.supervisor import Supervisor
     from conformance.isolation.worker_state import WorkerState
+    from conformance.session.cases import Case
     from conformance.session.options import Options
+    from conformance.session.outcome import Outcome
     from conformance.session.recorder import Recorder
 
 #: Seconds that a worker may take to end.
@@ -72,6 +75,11 @@ class Distributor:
         self._deadlines = Deadlines(options)
         #: Node ids of the tests that run a second time, with a warning that says what came of the first.
         self._second_runs: dict[str, str] = {}
+        self._reruns = Reruns(options.reruns, recorder)
+        #: Node ids of the tests that failed and run again.
+        self._reran: set[str] = set()
+        #: How the processes of tests ended that did not survive them, for their scripts.
+        self._losses: dict[str, str] = {}
         self._starved = 0
 
     # -- giving out ---------------------------------------------------------------------------------------------------
@@ -97,7 +105,7 @@ class Distributor:
         worker.test = RunningTest(nodeid)
         worker.ran += 1
         worker.watchdog.allow(self._deadlines.limit(self._plan.cases.get(nodeid)), "the test")
-        if nodeid not in self._second_runs:
+        if nodeid not in self._second_runs and nodeid not in self._reran:
             self._publisher.started(nodeid)
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.process.send_runtest_some([self._plan.index(nodeid)])
@@ -194,18 +202,52 @@ class Distributor:
             return "its test has put something off to its end"
         if self._options.isolate == "test":
             return "it was for one test"
-        return None if self.queue.has_test(unharmed=worker.unharmed) else "there is nothing left for it"
+        if self.queue.has_test(unharmed=worker.unharmed) or self._goes_on_with_a_rerun(worker):
+            return None
+        return "there is nothing left for it"
+
+    def _goes_on_with_a_rerun(self, worker: WorkerState) -> bool:
+        """Whether the test that the worker has just run is to run again, and may do so there."""
+        case = None if worker.test is None else self._plan.cases.get(worker.test.nodeid)
+        outcome = None if worker.test is None else worker.test.outcome
+        return (
+            case is not None
+            and outcome is not None
+            and self._reruns.wants(case, outcome)
+            and (worker.unharmed or not case.destructive)
+        )
 
     def _publish(self, worker: WorkerState) -> None:
         test, worker.test = worker.test, None
         if test is None:
             return
         if test.nodeid in self._second_runs:
-            test.add_warning(self._second_runs[test.nodeid])
+            test.add_warning(self._second_runs.pop(test.nodeid))
+        case, outcome = self._plan.cases.get(test.nodeid), test.outcome
+        if case is not None and outcome is not None and self._reruns.wants(case, outcome):
+            self._rerun(case, outcome, test)
+            return
+        if case is not None:
+            test.reports = [*self._reruns.settled(case, test.reports)]
+            self._ask_for_scripts(case, test)
         given_up = len(self._recorder.given_up)
         self._publisher.publish(test, worker.process)
         if len(self._recorder.given_up) > given_up:
             self.queue.leave_out(self._recorder.is_in_vain)
+
+    def _rerun(self, case: Case, outcome: Outcome, test: RunningTest) -> None:
+        """Let a test that failed run again, after the others of its kind unless the session ends with a failure."""
+        self._reruns.put_aside(case, outcome, test.reports)
+        self._reran.add(case.nodeid)
+        self._publisher.note(f"{case.nodeid} is to run again: it came to {outcome.result.verdict}")
+        put = self.queue.put_first if self._config.option.maxfail else self.queue.put
+        put(case.nodeid, destructive=case.destructive)
+
+    def _ask_for_scripts(self, case: Case, test: RunningTest) -> None:
+        """Let the next worker write the script of a test that its process did not survive, if that is what counts."""
+        failure, outcome = self._losses.pop(case.nodeid, None), test.outcome
+        if failure is not None and outcome is not None and outcome.result.ending is not None:
+            self.queue.put_lost(LostTest(case.nodeid, failure))
 
     # -- when a worker is lost ----------------------------------------------------------------------------------------
 
@@ -228,7 +270,7 @@ class Distributor:
         if loss is not None:
             report = self._report(test, loss)
             if report.failed and test.nodeid in self._plan.cases:
-                self.queue.put_lost(LostTest(test.nodeid, loss.message))
+                self._losses[test.nodeid] = loss.message
             test.reports = [*(rep for rep in test.reports if not rep.failed and rep.when == "setup"), report]
         self._publish(worker)
 

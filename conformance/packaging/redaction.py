@@ -36,7 +36,7 @@ _KEPT = frozenset(
     {
         *("kind", "schema", "kit_version", "suite_digest", "started_at", "narrowed", "planned", "not_applicable"),
         *("implementation", "dialect", "revision", "capabilities", "requirements", "waivers"),
-        *("test", "verdict", "phase", "waiver"),
+        *("test", "verdict", "phase", "waiver", "runs"),
         *("counts", "musts", "advice"),
     }
 )

@@ -79,6 +79,9 @@ def check_result(values: Mapping[str, Any]) -> None:
         check_reproduction(values["reproduction"])
     if waiver is not None:
         _check("verdict of the waiver", waiver.get("verdict"), _is_rejection(waiver.get("verdict")))
+    runs = values.get("runs")
+    if runs is not None:
+        _check("runs", runs, {verdict.value for verdict in Verdict}.issuperset(runs) and any(runs.values()))
     if ending is not None:
         for name, kind in _ENDING.items():
             value = ending.get(name)
@@ -129,6 +132,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     _check("option strict", strict, isinstance(strict, bool))
     complete = options.get("complete") or False
     _check("option complete", complete, isinstance(complete, bool))
+    reruns = options.get("reruns")
+    _check("option reruns", reruns, reruns is None or (type(reruns) is int and reruns > 0))
     _check("option shard", shard, shard is None or (isinstance(shard, str) and _is_shard(shard)))
 
 

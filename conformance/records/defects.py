@@ -11,6 +11,7 @@ from conformance.errors import ExitStatus, KitError, one_line
 from conformance.paths import SUITES, suite_digest
 from conformance.records.assessment import Assessment, as_json
 from conformance.records.installed import installed_plan
+from conformance.records.runs import verdict_of
 from conformance.records.shards import Shard
 from conformance.records.verdicts import RunVerdict, Verdict
 from conformance.requirements.loading import load_registry
@@ -116,6 +117,7 @@ class Contradictions:
         self._unwaived = _Named("is waived, and no waiver in the header is for it")
         self._unused = _Named("has a waiver and is not waived")
         self._expired = _Named("is waived by a waiver that had expired when the run began")
+        self._unlike_runs = _Named("has another verdict than its runs come to, or ran more often than was asked for")
         self._elsewhere = _Named("was planned, and belongs to another shard")
         self._absent = _Named("ran, and needs a capability that is declared absent")
         self._absent_ids = {entry.id for entry in header.requirements if entry.lacks(header.capabilities) is not None}
@@ -138,6 +140,8 @@ class Contradictions:
             self._unplanned.add(result.test)
         elif planned_ids != result.requirements and set(planned_ids) != set(result.requirements):
             self._differing.add(result.test)
+        if self._is_unlike_its_runs(result):
+            self._unlike_runs.add(result.test)
         if self._ran_without(result):
             self._absent.add(result.test)
         # Both days are ISO 8601, and waivers expire by the day of UTC.
@@ -149,12 +153,21 @@ class Contradictions:
         elif not any(_is_for(waiver, result) for waiver in self._header.waivers):
             self._unwaived.add(result.test)
 
+    def _is_unlike_its_runs(self, result: TestResult) -> bool:
+        """Whether the runs of a test that failed and ran again are not those of its verdict."""
+        verdict = result.verdict if result.waiver is None else Verdict(result.waiver["verdict"])
+        if result.runs is None:
+            return verdict is Verdict.FLAKY
+        counts = {Verdict(name): count for name, count in result.runs.items()}
+        most = 1 + int(self._header.options.get("reruns") or 0)
+        return verdict is not verdict_of(counts) or sum(counts.values()) > most
+
     def _ran_without(self, result: TestResult) -> bool:
         """Whether a test ran that is left out before its first line, since it needs what is declared absent."""
         if self._absent_ids.isdisjoint(result.requirements):
             return False
         # What was left behind is found after a test that was left out, too.
-        failed = result.verdict is Verdict.FAIL and result.phase in {"setup", "call"}
+        failed = result.verdict in {Verdict.FLAKY, Verdict.FAIL} and result.phase in {"setup", "call"}
         return failed or result.verdict is Verdict.PASS
 
     def joined(self, others: Iterable[Contradictions]) -> Contradictions:
@@ -171,7 +184,7 @@ class Contradictions:
         yield from _some("is decided by a test, and is none of its requirements", sorted(unknown_ids))
         for named in (self._unplanned, self._differing, self._left_out, self._elsewhere, self._absent):
             yield from named.sentences()
-        for named in (self._unwaived, self._expired, self._unused):
+        for named in (self._unlike_runs, self._unwaived, self._expired, self._unused):
             yield from named.sentences()
         if self._header.waivers and not self._header.options.get("waivers"):
             yield "there are waivers in the header, and its options name no file of them"

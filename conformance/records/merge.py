@@ -266,7 +266,7 @@ def _write(records: Sequence[Record], output: Path, problems: tuple[str, ...]) -
         try:
             writer.header(merged.header, {})
             _copy(records, writer, ("plan",))
-            _copy(records, writer, ("started", "result", "reproducer", "reproduction"))
+            _copy(records, writer, ("started", "attempt", "result", "reproducer", "reproduction"))
             if merged.footer is not None:
                 writer.footer(merged.footer)
         except WriteError as error:

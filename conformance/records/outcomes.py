@@ -18,6 +18,8 @@ class Result(Protocol):
     def requirements(self) -> tuple[str, ...]: ...
     @property
     def verdict(self) -> Verdict: ...
+    @property
+    def is_loss(self) -> bool: ...
 
 
 class Outcomes:
@@ -26,7 +28,7 @@ class Outcomes:
     Attributes:
         tests: how many tests have each verdict.
         by_requirement: the verdicts that tests of a requirement have.
-        losses: what the tests decide that crashed or hung, each set with their number.
+        losses: what the tests decide that crashed or hung, be it in one of several runs, each set with their number.
     """
 
     def __init__(self) -> None:
@@ -39,7 +41,7 @@ class Outcomes:
         """Those of `results`; a test that was `planned` and has none is `not_run`."""
         outcomes, tests = cls(), set()
         for result in results:
-            outcomes.add(result.requirements, result.verdict)
+            outcomes.add(result.requirements, result.verdict, is_loss=result.is_loss)
             tests.add(result.test)
         for test, ids in (planned or {}).items():
             if test not in tests:
@@ -57,10 +59,10 @@ class Outcomes:
                 outcomes.by_requirement.setdefault(identity, set()).update(verdicts)
         return outcomes
 
-    def add(self, ids: tuple[str, ...], verdict: Verdict, times: int = 1) -> None:
+    def add(self, ids: tuple[str, ...], verdict: Verdict, times: int = 1, *, is_loss: bool = False) -> None:
         """Count tests that decide `ids` and have this verdict."""
         self.tests[verdict] += times
         for identity in ids:
             self.by_requirement.setdefault(identity, set()).add(verdict)
-        if verdict.is_loss:
+        if is_loss:
             self.losses[ids] += times

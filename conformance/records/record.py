@@ -253,7 +253,7 @@ class _Summing:
 
     def _result(self, result: TestResult, size: int) -> None:
         self._in_flight.pop(result.test, None)
-        self._outcomes.add(result.requirements, result.verdict)
+        self._outcomes.add(result.requirements, result.verdict, is_loss=result.is_loss)
         self._notes.add(result, size)
         self._causes.add(result)
         self._contradictions.result(result, self._stream.plan.decided_by(result.test))

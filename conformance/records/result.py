@@ -33,6 +33,7 @@ class TestResult:
         ending: of a test that its process did not survive: how the process ended, and what it left to read.
         waiver: why a failure was accepted, when it was: ``reason``, ``link``, ``owner``, ``expires`` and ``verdict``,
             which is what the test came to.
+        runs: of a test that failed and ran again, how many of all its runs came to each verdict.
         cause: of what failed for want of something, when that is known: ``kind``, which is ``missing`` (from the class
             or its module) or ``adapter``, the ``name`` of it, and the capability to ``declare`` absent, or ``None``.
     """
@@ -57,6 +58,21 @@ class TestResult:
     reproduction: Mapping[str, str] | None = None
     waiver: Mapping[str, str] | None = None
     cause: Mapping[str, str | None] | None = None
+    runs: Mapping[str, int] | None = None
+
+    @property
+    def rejection(self) -> Verdict:
+        """The verdict in front of a waiver, and of a test that is flaky that of its gravest run."""
+        verdict = self.verdict if self.waiver is None else Verdict(self.waiver["verdict"])
+        if verdict is not Verdict.FLAKY:
+            return verdict
+        runs = (Verdict(name) for name, count in (self.runs or {}).items() if count)
+        return max((run for run in runs if run.rejects), key=lambda run: run.severity, default=Verdict.FAIL)
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether its process did not come back from it, in one of its runs, and no waiver accepts that."""
+        return self.verdict.rejects and self.rejection.is_loss
 
     def tried(self, reproduction: Mapping[str, str]) -> TestResult:
         """The result with what running its script alone came to; one that shows another failure is none of it."""
@@ -73,9 +89,7 @@ class TestResult:
     def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
         """The inverse of `to_dict`; keys of later versions are ignored."""
         arguments: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-            if name in _RESULT_FIELDS
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in _KNOWN
         }
         arguments["verdict"] = Verdict(arguments["verdict"])
         return cls(**arguments)
@@ -83,3 +97,4 @@ class TestResult:
 
 #: Looked up once: a long run has as many results as tests.
 _RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))
+_KNOWN = frozenset(_RESULT_FIELDS)

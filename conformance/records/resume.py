@@ -11,7 +11,7 @@ from conformance.errors import RecordError
 from conformance.records.header import Header
 from conformance.records.plan import Plan
 from conformance.records.result import TestResult
-from conformance.records.stream import Ended, Planned, RecordStream
+from conformance.records.stream import Attempted, Ended, Planned, RecordStream
 from conformance.records.tested import PASSING
 
 #: What must be equal in two headers for their results to belong together, and what a person calls it.
@@ -74,8 +74,15 @@ class Beginning:
     is_empty: bool
 
 
-def read_beginning(path: Path, take: Callable[[TestResult], None]) -> Beginning | None:
-    """Read the record at `path` but for its footer and a last line without an end, and give each result to `take`.
+def read_beginning(
+    path: Path, take: Callable[[TestResult], None], take_run: Callable[[TestResult], None]
+) -> Beginning | None:
+    """Read the record at `path` but for its footer and a last line without an end.
+
+    Args:
+        path: of the record.
+        take: is given each result.
+        take_run: is given what came of each run after which a test was to run again.
 
     Returns:
         What is there; ``None`` when not even the header was written.
@@ -89,6 +96,8 @@ def read_beginning(path: Path, take: Callable[[TestResult], None]) -> Beginning 
             header = entry
         elif isinstance(entry, Ended):
             take(entry.result)
+        elif isinstance(entry, Attempted):
+            take_run(entry.result)
     if header is None:
         return None
     if stream.chain.broken is not None:

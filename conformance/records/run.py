@@ -24,6 +24,7 @@ from conformance.records.outcomes import Outcomes
 from conformance.records.plan import Plan
 from conformance.records.result import TestResult
 from conformance.records.resume import Beginning, read_beginning, refuse_another_run
+from conformance.records.runs import Runs
 from conformance.records.summary import RunSummary
 from conformance.records.verdicts import Verdict
 from conformance.records.writer import RecordWriter
@@ -48,6 +49,7 @@ class BriefResult(NamedTuple):
     test: str
     requirements: tuple[str, ...]
     verdict: Verdict
+    is_loss: bool
 
 
 class Run:
@@ -70,6 +72,8 @@ class Run:
         self._digest = suite_digest() if registry is load_registry() else ""
         self.planned: Mapping[str, tuple[str, ...]] = {}
         self.results: dict[str, BriefResult] = {}
+        #: Of the tests that are to run again, the runs so far.
+        self._runs: dict[str, Runs] = {}
         self._failures: dict[str, TestResult] = {}
         self._causes = Causes(self.registry.requirements.values())
         self._target = Target()
@@ -77,7 +81,7 @@ class Run:
         self._earlier_s = 0.0
         self._earlier: Beginning | None = None
         if resume and path is not None and path.exists():
-            self._earlier = read_beginning(path, self._take_earlier)
+            self._earlier = read_beginning(path, self._take_earlier, self._take_earlier_run)
         self.writer = None if path is None else RecordWriter(path)
 
     # -- what happens -------------------------------------------------------------------------------------------------
@@ -154,8 +158,19 @@ class Run:
         if self.writer is not None:
             self.writer.started(test)
 
+    def runs_of(self, test: str) -> Runs:
+        """The runs so far of a test that is to run again; none of any other."""
+        return self._runs.get(test, Runs())
+
+    def ran(self, result: TestResult) -> None:
+        """Note what came of a run of a test that is to run again."""
+        self._take_earlier_run(result)
+        if self.writer is not None:
+            self.writer.attempt(result)
+
     def ended(self, result: TestResult) -> None:
         """Note a test's result."""
+        self._runs.pop(result.test, None)
         self._count(result)
         if self.writer is not None:
             self.writer.result(result)
@@ -184,15 +199,19 @@ class Run:
             self.writer.reproduction(test, reproduction)
         return result
 
+    def _take_earlier_run(self, result: TestResult) -> None:
+        self._runs.setdefault(result.test, Runs()).add(result)
+
     def _take_earlier(self, result: TestResult) -> None:
         self._earlier_s += result.duration_s
+        self._runs.pop(result.test, None)
         self._count(result)
 
     def _count(self, result: TestResult) -> None:
         # The plan has the same ids: one copy of them is enough.
         test = sys.intern(result.test)
         ids = self.planned.get(test, result.requirements)
-        self.results[test] = BriefResult(test, ids, result.verdict)
+        self.results[test] = BriefResult(test, ids, result.verdict, result.is_loss)
         self._causes.add(result)
         if result.verdict.is_trouble:
             self._failures[result.test] = replace(

@@ -48,6 +48,12 @@ class Started(NamedTuple):
     test: str
 
 
+class Attempted(NamedTuple):
+    """A run of a test that was to run again."""
+
+    result: TestResult
+
+
 class Ended(NamedTuple):
     """A test that has a result, on a line of so many bytes."""
 
@@ -69,7 +75,7 @@ class Tried(NamedTuple):
     reproduction: Mapping[str, str]
 
 
-Entry = Header | Planned | LeftOut | Started | Ended | Reproduced | Tried | Footer
+Entry = Header | Planned | LeftOut | Started | Attempted | Ended | Reproduced | Tried | Footer
 
 
 class RecordStream:
@@ -156,7 +162,7 @@ class RecordStream:
             raise RecordError(f"{self._path} has schema version {text}; this kit reads version {SCHEMA}")
 
     def _of_kind(self, kind: str, values: Mapping[str, Any], size: int) -> Iterator[Entry]:
-        if kind in {"started", "result", "reproducer", "reproduction", "footer"}:
+        if kind in {"started", "attempt", "result", "reproducer", "reproduction", "footer"}:
             self._end_the_plan()
         if kind == "header":
             check_shape(values, Header)
@@ -171,6 +177,12 @@ class RecordStream:
             if self.plan.has_ended(values["test"]):
                 raise ValueError(f"{shown(values['test'])} has a result already")
             yield Started(values["test"])
+        elif kind == "attempt":
+            check_shape(values, TestResult)
+            check_result(values)
+            if self.plan.has_ended(values["test"]):
+                raise ValueError(f"{shown(values['test'])} has a result already")
+            yield Attempted(TestResult.from_dict(values))
         elif kind == "result":
             check_shape(values, TestResult)
             check_result(values)

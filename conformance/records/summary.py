@@ -18,6 +18,7 @@ from conformance.records.assessment import Assessment, Standing
 from conformance.records.causes import Cause, number
 from conformance.records.claim import Claim
 from conformance.records.result import TestResult
+from conformance.records.runs import how_often
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 
@@ -148,7 +149,9 @@ def _troubles(summary: RunSummary) -> str:
 def _reason(entry: Requirement, result: TestResult) -> str:
     """What was seen, never without what was expected; where the test did not say that, its requirement does."""
     expected, seen = result.expected or entry.text, result.seen or result.message
-    return f"expected: {one_line(expected, _REASON_WIDTH)}\nseen: {one_line(seen, _REASON_WIDTH)}"
+    times = "" if result.runs is None else how_often(result.runs)
+    runs = f"\n{times}" if times not in seen else ""
+    return f"expected: {one_line(expected, _REASON_WIDTH)}\nseen: {one_line(seen, _REASON_WIDTH)}{runs}"
 
 
 def _remarks(summary: RunSummary) -> str:

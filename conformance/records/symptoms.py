@@ -62,7 +62,16 @@ def symptom_of(result: TestResult) -> Symptom:
     >>> symptom_of(TestResult("t", (), Verdict.FAIL, message="IndexError: no element 7 in x.py:12")).key
     ('IndexError', 'no element … in …')
     """
-    if result.verdict.is_loss:
+    symptom = _symptom_of(result)
+    if result.verdict is not Verdict.FLAKY:
+        return symptom
+    # What comes and goes has another cause than what is always there.
+    key = None if symptom.key is None else ("now and then", *symptom.key)
+    return Symptom(key, one_line(f"now and then: {symptom.words}", _SHOWN))
+
+
+def _symptom_of(result: TestResult) -> Symptom:
+    if result.is_loss:
         return _loss(result)
     text = (result.seen or result.message)[:_LOOKED_AT]
     # Where it is known that something is missing, a line says so in front of the exception.
@@ -113,16 +122,18 @@ def _loss(result: TestResult) -> Symptom:
     """How the process ended, and where it was."""
     ending = result.ending or {}
     status = ending.get("exit_status")
-    if result.verdict is Verdict.TIMEOUT:
+    is_timeout = result.rejection is Verdict.TIMEOUT
+    if is_timeout:
         how = "did not come back"
     elif ending.get("signal"):
         how = f"ended by {ending['signal']}"
     else:
         how = one_line(result.message, _SHOWN) if status is None else f"ended with exit status {status}"
     place = _place(str(ending.get("stacks") or ""), [str(call) for call in ending.get("calls") or ()])
-    words = f"the process {how}" if result.verdict is not Verdict.TIMEOUT else how
+    words = f"the process {how}" if not is_timeout else how
     return Symptom(
-        (result.verdict.value, without_values(how), place), one_line(f"{words}, in {place}" if place else words, _SHOWN)
+        (result.rejection.value, without_values(how), place),
+        one_line(f"{words}, in {place}" if place else words, _SHOWN),
     )
 
 

@@ -13,6 +13,7 @@ class Verdict(str, Enum):
     SKIPPED = "skipped"
     NOT_RUN = "not_run"
     WAIVED = "waived"
+    FLAKY = "flaky"
     FAIL = "fail"
     TIMEOUT = "timeout"
     CRASH = "crash"
@@ -25,7 +26,7 @@ class Verdict(str, Enum):
     @property
     def rejects(self) -> bool:
         """Whether it says that the implementation did something wrong."""
-        return self in {Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
+        return self in {Verdict.FLAKY, Verdict.FAIL, Verdict.TIMEOUT, Verdict.CRASH}
 
     @property
     def is_loss(self) -> bool:

@@ -79,6 +79,10 @@ class RecordWriter:
     def result(self, result: TestResult) -> None:
         self._write("result", result.to_dict())
 
+    def attempt(self, result: TestResult) -> None:
+        """What came of a run of a test that is to run again."""
+        self._write("attempt", result.to_dict())
+
     def reproducer(self, test: str, script: str) -> None:
         """The script of a test whose result was written without one, because its process was lost."""
         self._write("reproducer", {"test": test, "script": script})

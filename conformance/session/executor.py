@@ -189,7 +189,11 @@ class Executor:
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Leave a test out that could only be blamed for an earlier one."""
         case = self.cases.get(item.nodeid)
-        return True if case is not None and case.implementation in self._unusable else None
+        return True if case is not None and not self.is_usable(case) else None
+
+    def is_usable(self, case: Case) -> bool:
+        """Whether this process can run tests of the case's implementation."""
+        return case.implementation not in self._unusable
 
     def _watches(self, case: Case) -> bool:
         """Whether its implementation, in the one process, is one that may make it unusable."""

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import pytest
 
-from conformance.errors import UsageError
+from conformance.errors import UsageError, one_line
 from conformance.records.assessment import Target
 from conformance.records.shards import Shard
 from conformance.requirements.profiles import CORE, FULL, PROFILES
@@ -29,6 +29,9 @@ Isolation = Literal["none", "worker", "test"]
 
 TEST_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 300.0
+
+#: As often may a test that failed run again.
+MOST_RERUNS = 100
 
 #: How many times as many examples an exploring session draws by default.
 EXPLORING = 4.0
@@ -60,6 +63,7 @@ class Options:
         start_timeout: seconds that a worker may take until it knows its tests.
         explore: the seed of new examples for property tests; ``None`` for the usual ones.
         examples: how many times as many examples as usual there are when they are new.
+        reruns: how often a test that failed runs again.
         reproducers: the folder for scripts that show failures without the kit.
         waivers: the file of known failures that are accepted.
         target: what the run is to show.
@@ -78,6 +82,7 @@ class Options:
     start_timeout: float = START_TIMEOUT_S
     explore: int | None = None
     examples: float = EXPLORING
+    reruns: int = 0
     reproducers: str | None = None
     waivers: str | None = None
     target: Target = field(default_factory=Target)
@@ -90,6 +95,7 @@ class Options:
             "tests": list(self.tests),
             "explore": None if self.explore is None else str(self.explore),
             "examples": None if self.examples == EXPLORING else self.examples,
+            "reruns": self.reruns,
             "shard": None if self.shard is None else str(self.shard),
             "test_timeout": None if self.test_timeout == TEST_TIMEOUT_S else self.test_timeout,
             "profile": list(self.target.profiles),
@@ -221,6 +227,17 @@ def register(parser: pytest.Parser, config: pytest.Config) -> None:
     )
 
 
+def register_last(parser: pytest.Parser) -> None:
+    """Add what plug-ins have names for, too, which then say it for both; they fail when they come second."""
+    with contextlib.suppress(ValueError, argparse.ArgumentError):
+        parser.getgroup(_GROUP).addoption(
+            "--reruns",
+            default="0",
+            metavar="N",
+            help="run each test that failed N times again; one that then passes is flaky, which is no pass",
+        )
+
+
 def read(config: pytest.Config) -> Options | None:
     """The options of a session, or ``None`` when the session is not one of the plug-in's.
 
@@ -248,6 +265,7 @@ def read(config: pytest.Config) -> Options | None:
         start_timeout=positive("--start-timeout", config.getoption("start_timeout"), "a number of seconds"),
         explore=_seed(config),
         examples=_examples(config),
+        reruns=_reruns(config.getoption("reruns")),
         reproducers=config.getoption("reproducers"),
         waivers=config.getoption("waivers"),
         target=_target(config),
@@ -297,6 +315,14 @@ def _examples(config: pytest.Config) -> float:
     if config.getoption("explore") is None:
         raise UsageError(f"--examples={times:g} is for new examples: add --explore")
     return positive("--examples", times, "a number")
+
+
+def _reruns(text: object) -> int:
+    digits = "0" if text is None else str(text)  # a plug-in that has such an option may have no default
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) <= len(str(MOST_RERUNS))
+    if not is_number or int(digits) > MOST_RERUNS:
+        raise UsageError(f"--reruns={one_line(digits, 40)}: give a whole number from 0 to {MOST_RERUNS}")
+    return int(digits)
 
 
 def _resume_path(resume: str | None, record: str | None) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,12 @@ class _Refusal:
 
 _AGAIN = "run {} again, and one result could hide another: leave it out"
 _REFUSALS = (
-    _Refusal("reruns", "pytest_rerunfailures", "pytest-rerunfailures", _AGAIN.format("failed tests")),
+    _Refusal(
+        "reruns",
+        "pytest_rerunfailures",
+        "pytest-rerunfailures",
+        "run failed tests again, and one result could hide another: with -p no:rerunfailures, --reruns is the kit's",
+    ),
     _Refusal("force-reruns", "pytest_rerunfailures", "pytest-rerunfailures", _AGAIN.format("tests")),
     _Refusal("force-flaky", "flaky.flaky_pytest_plugin", "flaky", _AGAIN.format("failed tests")),
     _Refusal("retries", "pytest_retry.retry_plugin", "pytest-retry", _AGAIN.format("failed tests")),
@@ -88,7 +93,7 @@ def refuse_options(config: pytest.Config) -> None:
 
 
 class Guard:
-    """Runs each test once, and notices what plug-ins did to the collection.
+    """Runs each test, and notices what plug-ins did to the collection.
 
     Args:
         cases: by node id; filled at collection.
@@ -98,6 +103,8 @@ class Guard:
     def __init__(self, cases: Mapping[str, Case], selection: Selection) -> None:
         self._cases = cases
         self._selection = selection
+        #: How a test is run; as pytest does it, unless it may have to run again.
+        self.run: Callable[[pytest.Item, pytest.Item | None], bool] = runner.pytest_runtest_protocol
         self._collected: list[pytest.Item] = []
         self._deselected: set[str] = set()
         #: By test function, the fixtures that a plug-in added to it.
@@ -146,5 +153,5 @@ class Guard:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a test as pytest does, before a plug-in could run it several times."""
-        return runner.pytest_runtest_protocol(item, nextitem) if item.nodeid in self._cases else None
+        """Run a test before a plug-in could run it several times."""
+        return self.run(item, nextitem) if item.nodeid in self._cases else None

@@ -39,6 +39,8 @@ _TRIAL_SHARE = 0.25
 #: With this environment variable at 0 no script is run.
 _SWITCH = "GRAPH_CONFORMANCE_TRY_SCRIPTS"
 _LEAST_TRIAL_S = 60.0
+#: What pytest calls failed, with a letter of its own.
+_FAILED = {"crash": "C", "timeout": "T", "flaky": "f"}
 _LETTERS = {"error": "E", "noted": "n", "unsupported": "u", "waived": "w"}
 
 
@@ -231,6 +233,14 @@ class Recorder:
             self._give_up(error)
         return (yield)
 
+    def ran(self, case: Case, result: TestResult) -> None:
+        """Note what came of a run of a test that is to run again."""
+        try:
+            with interrupts_held_back():
+                self.runs[case.implementation].ran(publishable(result))
+        except WriteError as error:
+            self._give_up(error)
+
     def _give_up(self, error: WriteError) -> NoReturn:
         """End the session: what would go on is in no record."""
         self.stopped = str(error)
@@ -320,6 +330,6 @@ class Recorder:
         status: str | None = getattr(report, "conformance_status", None)
         if status is None:
             return None
-        if status in {"crash", "timeout"}:
-            return "failed", status[0].upper(), status.upper()
+        if status in _FAILED:
+            return "failed", _FAILED[status], status.upper()
         return status, _LETTERS[status], status.upper()

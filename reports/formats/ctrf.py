@@ -18,6 +18,7 @@ _VERSION = "0.0.0"
 STATUS: Mapping[Verdict, str] = {
     Verdict.PASS: "passed",
     Verdict.FAIL: "failed",
+    Verdict.FLAKY: "failed",
     Verdict.TIMEOUT: "failed",
     Verdict.CRASH: "failed",
     Verdict.ERROR: "other",
@@ -58,6 +59,9 @@ class Ctrf:
             "filePath": file,
             "tags": list(result.requirements),
         }
+        if result.runs is not None:
+            values["retries"] = sum(result.runs.values()) - 1
+            values["flaky"] = Verdict.PASS.value in result.runs
         if result.message:
             values["message"] = result.message
         if result.frames:

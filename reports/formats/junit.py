@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from conformance.errors import one_line
 from conformance.records.assessment import as_json
 from conformance.records.result import TestResult
+from conformance.records.runs import each_number
 from conformance.records.verdicts import Verdict
 from conformance.text import visible
 from reports.formats.runs import RecordedRun
@@ -16,6 +17,7 @@ from reports.formats.runs import RecordedRun
 #: The element that a verdict becomes; its ``type`` is the verdict.
 ELEMENTS: Mapping[Verdict, str] = {
     Verdict.FAIL: "failure",
+    Verdict.FLAKY: "failure",
     Verdict.TIMEOUT: "failure",
     Verdict.CRASH: "failure",
     Verdict.ERROR: "error",
@@ -96,7 +98,7 @@ class JUnit:
 
 
 def _attributes(values: Mapping[str, object]) -> str:
-    return "".join(f" {name}={quoteattr(xml_text(value))}" for name, value in values.items())
+    return "".join([f" {name}={quoteattr(xml_text(value))}" for name, value in values.items()])
 
 
 def _body(result: TestResult) -> str:
@@ -104,6 +106,7 @@ def _body(result: TestResult) -> str:
         "requirements": ", ".join(result.requirements),
         "expected": result.expected or "",
         "seen": result.seen or "",
+        "runs": each_number(result.runs),
         "left behind": result.left_behind or "",
         "frames": "\n".join(result.frames),
         "run again": result.command,

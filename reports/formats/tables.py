@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from conformance.records.result import TestResult
+from conformance.records.runs import each_number
 from conformance.text import brief
 from reports.formats.runs import RecordedRun
 from reports.model import AreaRows
@@ -38,6 +39,7 @@ RESULTS = (
     "left_behind",
     "waiver",
     "command",
+    "runs",
 )
 #: Characters of a cell: the common spreadsheets hold 32,767.
 _LONGEST = 32_000
@@ -54,7 +56,10 @@ def cell(value: object) -> str:
     """
     text = str(value)
     # Most of a million results are like this.
-    if not (text.isascii() and text.isprintable() and len(text) <= _LONGEST):
+    if text.isascii() and text.isprintable() and len(text) <= _LONGEST:
+        if not text or (text[0].isalnum() and ";" not in text):
+            return text
+    else:
         text = brief(text, _LONGEST)
     return _FORMULA.sub(r"\1'", text)
 
@@ -112,4 +117,5 @@ def result_row(run: RecordedRun, result: TestResult) -> tuple[object, ...]:
         result.left_behind or "",
         "" if result.waiver is None else result.waiver.get("reason", ""),
         result.command,
+        each_number(result.runs),
     )

@@ -55,8 +55,9 @@ def _result(test: str, ids: tuple[str, ...], verdict: Verdict) -> TestResult:
     waiver = None
     if verdict is Verdict.WAIVED:
         waiver = {name: WAIVER[name] for name in ("reason", "link", "owner", "expires")} | {"verdict": "fail"}
+    runs = {"pass": 1, "fail": 1} if verdict is Verdict.FLAKY else None
     return TestResult(
-        test, ids, verdict, message="promised: p\nseen: s", seen="s", command=f"run {test}", waiver=waiver
+        test, ids, verdict, message="promised: p\nseen: s", seen="s", command=f"run {test}", waiver=waiver, runs=runs
     )
 
 
@@ -79,7 +80,7 @@ def written(
     planned = {test: decides.get(test, ("area.one",)) for test in verdicts}
     run.begin(
         planned,
-        {"waivers": "known.toml"} if waived else {},
+        ({"waivers": "known.toml"} if waived else {}) | ({"reruns": 1} if Verdict.FLAKY in verdicts.values() else {}),
         started_at,
         not_applicable=left_out,
         narrowed=narrowed,
@@ -169,10 +170,25 @@ def test_a_must_and_its_test_change_as_their_verdicts_say(
 @given(st.sampled_from(Verdict), st.sampled_from(Verdict), st.booleans())
 def test_only_what_was_right_regresses(before: Verdict, after: Verdict, scored: bool) -> None:
     change = transition(before, after, scored=scored)
-    assert (change is Change.REGRESSED) == (before is Verdict.PASS and after.rejects and (scored or after.is_loss))
+    is_grave = {verdict for verdict in Verdict if verdict.is_loss} | {Verdict.FLAKY}  # nothing that may be left open
+    assert (change is Change.REGRESSED) == (before is Verdict.PASS and after.rejects and (scored or after in is_grave))
     assert change is not Change.FIXED or (before.is_unmet and after is Verdict.PASS)
     if before is after and before is not Verdict.WAIVED:
-        assert change is (Change.FAILING if before.rejects and (scored or before.is_loss) else Change.SAME)
+        assert change is (Change.FAILING if before.rejects and (scored or before in is_grave) else Change.SAME)
+
+
+def test_what_is_flaky_now_regressed_and_one_pass_proves_nothing(pair: Any) -> None:
+    worse = pair({T1: Verdict.PASS}, {T1: Verdict.FLAKY})
+    assert changes(worse)[1] == {"regressed": [T1]}
+    assert worse.exit_status == 1
+    better = pair({T1: Verdict.FLAKY}, {T1: Verdict.PASS})
+    assert changes(better)[1] == {"fixed": [T1]}
+    assert "1 test failed now and then in the old run and passed in the new one, which one pass does not prove" in (
+        better.notes
+    )
+    assert better.exit_status == 0
+    same = pair({T1: Verdict.FLAKY}, {T1: Verdict.FAIL})
+    assert changes(same)[1] == {"failing": [T1]}
 
 
 def test_what_is_left_open_is_no_regression(pair: Any) -> None:

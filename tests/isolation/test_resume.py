@@ -123,7 +123,7 @@ def _kill_and_resume(folder: Path, path: Path, mode: str, moment: Moment) -> tup
     _nothing_left(mark)
     before: list[TestResult] = []
     if path.exists():
-        read_beginning(path, before.append)
+        read_beginning(path, before.append, before.append)
     resumed = session(folder, path, f"--resume={path}", mode, **mark)
     _nothing_left(mark)
     assert _results(before).items() <= _results(resumed.record.results).items()

@@ -8,6 +8,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -411,3 +412,55 @@ def test_values_of_a_row_are_computed_before_any_is_assigned() -> None:
         impl.module.note(one)
 
     assert run(program)[1] == ["a new one" + "the current one" + "a new one"]
+
+
+def _noting(ran: list[str], name: str) -> Callable[[], None]:
+    return lambda: ran.append(name)
+
+
+def test_a_function_is_one_object_wherever_it_is_used() -> None:
+    def program(impl: Any) -> None:
+        ran: list[str] = []
+        same, other = _noting(ran, "same"), _noting(ran, "other")
+        for hook in (same, other, same):
+            impl.module.note(hook)
+
+    _, (first, second, third) = run(program)
+    assert first is third
+    assert first is not second
+
+
+def test_several_results_are_computed_once() -> None:
+    def program(impl: Any) -> None:
+        def results() -> tuple[Any, ...]:
+            return (*torch.aminmax(x.add_(1.0)), x)
+
+        x = impl.full(2, 0.0)
+        first = results()
+        for value in first:
+            impl.module.note(value.tolist())
+        impl.module.note(len(first))
+        results()
+
+    text, log = run(program)
+    assert log == [1.0, 1.0, [1.0, 1.0], 3]
+    assert text.count("aminmax") == 2
+
+
+def test_a_function_around_the_one_before_calls_that_one() -> None:
+    def program(impl: Any) -> None:
+        def call() -> str:
+            impl.module.note("inside")
+            return "done"
+
+        for _ in range(2):
+            call = partial(_around, impl, call)
+        impl.module.note(call())
+
+    _, log = run(program)
+    assert log == ["before", "before", "inside", "done"]
+
+
+def _around(impl: Any, call: Callable[[], str]) -> str:
+    impl.module.note("before")
+    return call()

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from conformance.reproducing.tidying import tidy
+from conformance.reproducing.tidying.passes import tidy
 
 
 def tidied(text: str) -> str:

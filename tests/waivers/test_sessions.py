@@ -58,6 +58,32 @@ def test_failures_of_a_requirement_are_waived(kit: Kit, workers: tuple[str, ...]
     )
 
 
+@both_ways
+def test_a_test_that_fails_now_and_then_is_waived_as_such(kit: Kit, workers: tuple[str, ...]) -> None:
+    kit.tests("""
+        from pathlib import Path
+
+        @requirement(ONE)
+        def test_replay(impl):
+            Path("runs").open("a").write(".")
+            if Path("runs").read_text() == ".":
+                fail("it is late", "it is the first run")
+
+        @requirement(TWO)
+        def test_reset(impl): ...
+    """)
+    result, record = kit.run(waiver(), "-x", "--reruns=2", *workers)
+    assert result.ret == ExitStatus.CONFORMING
+    assert record is not None
+    waived = next(each for each in record.results if each.test == "test_it.py::test_replay")
+    assert (waived.verdict, waived.runs) == (Verdict.WAIVED, {"pass": 2, "fail": 1})
+    assert waived.waiver is not None
+    assert waived.waiver["verdict"] == "flaky"
+    assert waived.message.startswith("failed 1 of 3 times: ")
+    assert record.assessment.requirements[ONE] is Verdict.WAIVED
+    assert not record.defects
+
+
 def test_a_waived_test_has_a_letter_and_a_word_of_its_own(kit: Kit) -> None:
     result, _ = kit.run(waiver())
     result.stdout.fnmatch_lines("test_it.py w.w.*")

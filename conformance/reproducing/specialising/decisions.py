@@ -28,6 +28,7 @@ class Decisions:
         called: functions that are written once and called.
         unrolled: loops whose turns are written one after the other.
         recursive: functions that refer to themselves, which are written where they are defined.
+        shared: functions that are one object in several places, which have a name in the script.
     """
 
     pinned: set[Any] = dataclasses.field(default_factory=set)
@@ -35,6 +36,7 @@ class Decisions:
     called: set[Any] = dataclasses.field(default_factory=set)
     unrolled: set[Any] = dataclasses.field(default_factory=set)
     recursive: set[Any] = dataclasses.field(default_factory=set)
+    shared: set[Any] = dataclasses.field(default_factory=set)
 
     def add(self, again: Again) -> None:
         """Take up what was found out."""
@@ -78,3 +80,18 @@ class Call:
     around: Callable[[Value], Status] | None = None
     yielded: Status = None
     wanted: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Lifted:
+    """A function that the script has as a value.
+
+    Attributes:
+        function: itself.
+        name: of it in the script; empty of one that has none.
+        mark: how much had been set when it was written.
+    """
+
+    function: Function
+    name: str
+    mark: int

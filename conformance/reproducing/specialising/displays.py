@@ -17,7 +17,11 @@ class Displays(Operators):
     """Writes displays."""
 
     def _tuple_expression(self, node: ast.Tuple, scope: Scope) -> Value:
-        return parts_of(self._starred(node.elts, scope))
+        values = self._starred(node.elts, scope)
+        if any(isinstance(value, Code) and isinstance(value.node, ast.Starred) for value in values):
+            # How many there are is seen when the script runs.
+            return Code(ast.Tuple([self.lift(value) for value in values], ast.Load()))
+        return parts_of(values)
 
     def _starred(self, nodes: Sequence[ast.expr], scope: Scope) -> list[Value]:
         inner = [entry.value if isinstance(entry, ast.Starred) else entry for entry in nodes]

@@ -8,12 +8,13 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.reproducing.specialising.decisions import RESERVED, Call, Frame
+from conformance.reproducing.specialising.decisions import RESERVED, Call, Frame, Lifted
 from conformance.reproducing.specialising.judging import Named
 from conformance.reproducing.specialising.lifting import Lifting
 from conformance.reproducing.specialising.syntax import is_trivial, no_arguments, parsed, place_of
 from conformance.reproducing.values import (
     Again,
+    Cell,
     Code,
     Function,
     Instance,
@@ -42,10 +43,21 @@ class Functions(Lifting):
         direct = self._handed_on(function)
         if direct is not None:
             return direct
-        lambda_node = self._as_lambda(function)
-        if lambda_node is not None:
-            return lambda_node
-        return ast.Name(self._written_out(function, {}), ast.Load())
+        return self._as_object(function)
+
+    def _as_object(self, function: Function) -> ast.expr:
+        """A function that is the same object wherever it is used."""
+        place = place_of(function.node)
+        known = self._lifted.get(id(function))
+        if known is not None and any(self._home.get(known.name) == frame.number for frame in self._frames):
+            return ast.Name(known.name, ast.Load())
+        if known is not None and place not in self.decisions.shared:
+            raise Again("shared", place)
+        lambda_node = None if place in self.decisions.shared else self._as_lambda(function)
+        name = self._written_out(function, {}) if lambda_node is None else ""
+        self._lifted[id(function)] = Lifted(function, name, len(self._log))
+        self._log.append((Cell((), "", 0, 0), None))  # so that a later mark is a larger one
+        return lambda_node or ast.Name(name, ast.Load())
 
     def _handed_on(self, function: Function) -> ast.expr | None:
         """What a function without parameters does nothing but call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from jsonschema import ValidationError
 from conformance.errors import RecordError
 from conformance.records.footer import Footer
 from conformance.records.header import SCHEMA, Header
+from conformance.records.plan import function_of
 from conformance.records.record import read_record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import RunVerdict, Verdict
@@ -40,10 +41,12 @@ def lines_of(path: Path) -> Iterator[dict[str, Any]]:
 def good_lines(path: Path) -> list[dict[str, Any]]:
     """A record with a line of each kind."""
     writer = RecordWriter(path)
-    writer.header(HEADER, PLANNED, LEFT_OUT)
+    writer.header(HEADER, PLANNED, LEFT_OUT, {function_of(test): "0123456789abcdef" for test in PLANNED})
     for one in (FIRST, SECOND):
         writer.started(one.test)
-        writer.result(one)
+        if one is SECOND:
+            writer.attempt(one)
+        writer.result(replace(one, runs={"fail": 2}) if one is SECOND else one)
     writer.reproducer(SECOND.test, "print()")
     writer.reproduction(SECOND.test, {"outcome": "shown", "why": "it fails alike"})
     writer.footer(FOOTER)
@@ -53,7 +56,7 @@ def good_lines(path: Path) -> list[dict[str, Any]]:
 
 def test_lines_of_records_are_as_described(tmp_path: Path) -> None:
     kinds = {line["kind"] for line in good_lines(tmp_path / "all.jsonl")}
-    assert kinds == {"header", "plan", "started", "result", "reproducer", "reproduction", "footer"}
+    assert kinds == {"header", "plan", "started", "attempt", "result", "reproducer", "reproduction", "footer"}
     sample(tmp_path / "good.jsonl")
     sample(tmp_path / "bad.jsonl", BAD, ended=False, started=["t"])
     for path in tmp_path.glob("*.jsonl"):

@@ -1,0 +1,1 @@
+"""A specialised program without what specialising leaves: names used once, deletions of what is gone anyway."""
