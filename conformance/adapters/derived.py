@@ -36,18 +36,11 @@ class DerivedAdapter(Adapter):
         self.needs_side_stream = self.device.type != "cpu"
         self.derivation = (
             f"no adapter is written for {graph_class.__qualname__}: it is tried on the device {self.device}",
-            *self._one_stream(),
             f"as the dialect {self.dialect}, since {shown_by}",
             f"as of {self.revision}, the release of the installed torch",
             *self._made_up(),
             f"without {len(self._left_out())} capabilities, declared absent, that neither it nor its device shows",
         )
-
-    def _one_stream(self) -> list[str]:
-        """What the host has not, and a class for a device needs."""
-        if self.device.type != "cpu":
-            return []
-        return ["with the host's one stream; a class whose device has streams needs an adapter that names its module"]
 
     def _found_module(self) -> Any:
         try:

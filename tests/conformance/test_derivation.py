@@ -273,7 +273,6 @@ def test_what_was_derived_is_in_the_record(stranger: str) -> None:
     own = resolve(stranger)
     (_, derived) = remarks(Subject.of(own, stranger).environment)
     assert "no adapter is written for Recorder: it is tried on the device cpu" in derived
-    assert "with the host's one stream; a class whose device has streams" in derived
     assert "as the dialect cuda, since nothing in the signatures" in derived
     assert " capabilities, declared absent, that neither it nor its device shows" in derived
     assert "in place of a context manager" in derived
