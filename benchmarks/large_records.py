@@ -4,8 +4,9 @@
 
 For each COUNT (by default 100,000 and 1,000,000) it writes the record of a run of that many tests, and of the same run
 in two shards, into a temporary folder, and prints for each COMMAND (by default report, merge, coverage, waivers and
-compare) its wall time and the most memory that its process had.  One test in a thousand fails; the others pass, each
-with a line such as a real run's.  The requirements are those that are installed.  The million needs about 5 GB of disk.
+compare) its wall time, in all and for each result, and the most memory that its process had.  One test in a thousand
+fails; the others pass, each with a line such as a real run's.  The requirements are those that are installed.  The
+million needs about 5 GB of disk.
 """
 
 from __future__ import annotations
@@ -113,12 +114,13 @@ def main(counts: list[int], commands: list[str]) -> None:
             }
             size = whole.stat().st_size / _MIB
             for command in commands:
-                rows.append((count, size, command, *measured(*ways[command])))
+                took, memory = measured(*ways[command])
+                rows.append((count, size, command, took, took / count * 1e6, memory))
                 print(*rows[-1], flush=True)
             if "report" in commands:
-                pages = sum(file.stat().st_size for file in (folder / "report").glob("report.*")) / _MIB
-                print(f"pages and report.json of {pages:.1f} MiB", flush=True)
-    headers = ("results", "MiB of record", "command", "seconds", "MiB of memory")
+                pages = [file.stat().st_size for file in (folder / "report").rglob("*.html")]
+                print(f"{len(pages)} pages of {sum(pages) / _MIB:.1f} MiB", flush=True)
+    headers = ("results", "MiB of record", "command", "seconds", "µs a result", "MiB of memory")
     print(tabulate(rows, headers=headers, floatfmt=".1f"))
 
 

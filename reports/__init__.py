@@ -79,6 +79,6 @@ def write(
     with moved_into_place(*(output / path for path in paths)) as parts:
         places = dict(zip(paths, parts, strict=True))
         write_site(pages, report.title, places, single=single)
-        places[MARKDOWN].write_text(to_markdown(report), encoding="utf-8", newline="\n")
+        places[MARKDOWN].write_text(to_markdown(report, pages), encoding="utf-8", newline="\n")
         write_files(report, runs, places)
     return [output / paths[0], output / MARKDOWN]

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from conformance.comparing.found import Found
 from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
 from conformance.text import capital, visible
 from reports.detection import Detection
 from reports.model import Absence, CauseRow, Causes, Cell, Column, Counts, Finding, Report, evidence
+from reports.site.comparison_pages import ComparisonPage
+from reports.site.pages import Pages
+from reports.site.trends import Trend
+from reports.site.waiver_page import WaiverPage
 from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Word, seconds, trial
 
 
-def to_markdown(report: Report) -> str:
-    """The page."""
-    return "\n".join(_lines(report)) + "\n"
+def to_markdown(report: Report, pages: Pages) -> str:
+    """The same as the `pages` of `report`."""
+    return "\n".join(_lines(report, pages)) + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: Report, pages: Pages) -> Iterator[str]:
     several = len(report.columns) > 1
     yield f"# {_text(report.title)}"
     for notice in report.notices:
@@ -60,6 +66,16 @@ def _lines(report: Report) -> Iterator[str]:
     for heading, absences in (("Not supported", report.unsupported), ("Not applicable", report.not_applicable)):
         yield from ("", f"## {heading}", "")
         yield from _absences(absences, several=several)
+    if pages.comparisons:
+        yield from ("", "## Comparisons")
+    for comparison in pages.comparisons:
+        yield from _comparison(comparison)
+    if pages.trends.trends:
+        yield from ("", "## Trend")
+    for trend in pages.trends.trends:
+        yield from _trend(trend)
+    if pages.waivers.lines:
+        yield from _waivers(pages.waivers)
     if report.detection is not None:
         yield from _detection(report.detection)
 
@@ -134,6 +150,9 @@ def _test(test: TestResult, lead: str, *, alike: bool) -> Iterator[str]:
         yield from ("", "Seen:", "", *_block(test.seen))
     if test.message and not (test.expected and test.seen):
         yield from ("", *_block(test.message))
+    if test.runs:
+        runs = ", ".join(f"{count:,} {verdict}" for verdict, count in test.runs.items() if count)
+        yield from ("", f"Runs: {_text(runs)}")
     if test.left_behind:
         yield from ("", f"Left behind: {_text(test.left_behind)}")
     if test.frames:
@@ -158,6 +177,72 @@ def _absences(absences: Sequence[Absence], *, several: bool) -> Iterator[str]:
         yield f"- {_code(one.requirement.id)}{where}: {_text(one.reason)}"
     if not absences:
         yield "None."
+
+
+def _comparison(comparison: ComparisonPage) -> Iterator[str]:
+    yield from ("", f"### {_text(comparison.pair.title)}", "", f"**{_text(comparison.outcome)}**", "")
+    yield from (f"- {capital(_text(note))}." for note in comparison.notes)
+    rows = ((_text(title), f"{requirements:,}", f"{tests:,}") for title, requirements, tests in comparison.counts)
+    yield from ("", *_table(("Change", "Requirements", "Tests"), rows))
+    for section in comparison.sections:
+        yield from ("", f"#### {capital(section.title)}", "")
+        for one in section.requirements.items:
+            differences = "".join(f"; {_text(difference)}" for difference in one.differences)
+            yield f"- {_text(one.level)} {_code(one.id)}: {_text(one.before)} → {_text(one.after)}{differences}"
+        yield from _rest(section.requirements, "requirements")
+        for test in section.tests.items:
+            again = f"; again: {_code(test.command)}" if test.command else ""
+            seen = f"; seen: {_text(test.seen)}" if test.seen else ""
+            yield f"- {_code(test.test)}: {_text(test.before)} → {_text(test.after)}{seen}{again}"
+        yield from _rest(section.tests, "tests")
+
+
+def _rest(found: Found[Any], noun: str) -> Iterator[str]:
+    if found.count > len(found.items):
+        yield f"- and {found.count - len(found.items):,} more {noun}"
+
+
+def _trend(trend: Trend) -> Iterator[str]:
+    yield from ("", f"### {_text(trend.title)}", "")
+    yield from _table(
+        ("Run of", "Revision", "Device", "Kit", "What may be claimed", "Musts"),
+        (
+            (
+                _text(line.started),
+                _text(line.revision),
+                _text(line.device),
+                _text(line.kit),
+                f"{line.run.column.standing.symbol} {_text(line.run.column.claim.headline)}",
+                _counts(line.musts),
+            )
+            for line in trend.lines
+        ),
+    )
+    yield ""
+    for change in trend.changes:
+        steps = (f"{_word(step.word)} since {_text(step.started)}" for step in change.steps)
+        yield f"- {_code(change.id)}: {', '.join(steps)}"
+    if trend.more:
+        yield f"- and {trend.more:,} more requirements"
+
+
+def _waivers(page: WaiverPage) -> Iterator[str]:
+    yield from ("", "## Waivers", "", f"Days are counted from {page.day}.", "")
+    yield from _table(
+        ("What", "Last day", "Days", "Record", "Reason", "Owner", "Followed up"),
+        (
+            (
+                _code(line.target),
+                _text(line.expires),
+                _text(line.days),
+                _text(line.column.label),
+                _text(line.reason),
+                _text(line.owner),
+                _text(line.link),
+            )
+            for line in page.lines
+        ),
+    )
 
 
 def _detection(detection: Detection) -> Iterator[str]:

@@ -256,6 +256,8 @@ def _labels(records: Sequence[Record]) -> list[str]:
         [f"{header.implementation} {header.revision}" for header in headers],
         [f"{header.implementation} {header.revision} ({header.dialect})" for header in headers],
         [f"{record.header.implementation} ({record.path.stem})" for record in records],
+        [f"{header.implementation} ({header.started_at[:10]})" for header in headers],
+        [f"{header.implementation} ({header.started_at})" for header in headers],
     )
     for labels in attempts:
         if len(set(labels)) == len(labels):
@@ -319,6 +321,10 @@ def _notices(runs: Sequence[tuple[Column, Record]]) -> tuple[str, ...]:
     notices = []
     if len({record.header.suite_digest for _, record in runs}) > 1:
         notices.append("The records come from different suites: a requirement may not have been tested alike in each.")
+    by_chain: dict[str, list[str]] = {}
+    for column, record in runs:
+        by_chain.setdefault(record.chain.digest or column.label, []).append(column.label)
+    notices += [f"{' and '.join(labels)} are the same record." for labels in by_chain.values() if len(labels) > 1]
     for column, record in runs:
         footer = record.footer
         if footer is not None and dict(footer.counts) != {str(key): n for key, n in record.assessment.tests.items()}:

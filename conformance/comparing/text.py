@@ -58,7 +58,7 @@ def outcome_of(comparison: Comparison) -> str:
     found = counts if requirements or tests else "no regression"
     status = comparison.exit_status
     if status is ExitStatus.USAGE:
-        names = " and ".join(visible_line(record.path) for record in comparison.incomplete)
+        names = " and ".join(visible_line(record.path.name) for record in comparison.incomplete)
         return f"INCOMPLETE: {found} in what was run; of {names} the run did not come to its end"
     if status is ExitStatus.KIT_FAILED:
         return f"ERROR: {found} in what could be decided; the kit or the adapter failed in the new run"

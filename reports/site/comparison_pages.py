@@ -11,6 +11,7 @@ from conformance.comparing.found import Found, RequirementChange, TestChange
 from conformance.comparing.text import TITLES, outcome_of
 from conformance.errors import ExitStatus
 from reports.formats.runs import RecordedRun
+from reports.model import Column
 from reports.site.map import Map
 from reports.site.series import Series
 
@@ -54,12 +55,15 @@ class ComparisonPage:
     """The page of one pair.
 
     Attributes:
+        pair: that is compared.
+        outcome, notes: what came of it, and what differs between the runs.
         runs: both, with the words for them and the paths of their pages.
         counts: the title, the number of requirements and that of tests, of each change that there is.
         sections: what changed.
         style: of the box that says so.
     """
 
+    pair: Pair
     outcome: str
     notes: tuple[str, ...]
     runs: tuple[tuple[str, RecordedRun, str], ...]
@@ -86,6 +90,7 @@ def comparison_page(pair: Pair, places: Map) -> ComparisonPage:
     """The page of one pair."""
     comparison = pair.comparison
     return ComparisonPage(
+        pair=pair,
         outcome=pair.outcome,
         notes=comparison.notes,
         runs=(("old", pair.old, places.record(pair.old.column)), ("new", pair.new, places.record(pair.new.column))),
@@ -120,6 +125,12 @@ def _count(
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The page of all pairs."""
+    """The page of all pairs.
+
+    Attributes:
+        refuted: the records that are compared with none, since they cannot be true.
+    """
 
     pairs: tuple[Pair, ...]
+    refuted: tuple[Column, ...]
+    places: Map

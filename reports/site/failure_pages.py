@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from conformance.records.result import TestResult
 from reports.formats.runs import RecordedRun
 from reports.model import Causes, Column, Finding, Report, evidence
+from reports.site.drawing import draw_calls, draw_graph
 from reports.site.map import Map
 from reports.words import trial
 
@@ -55,7 +58,10 @@ class Shown:
 
     Attributes:
         lead: what to call what it expected.
-        evidence: what its process left to read, as headings and texts.
+        runs: how often it came to each verdict, in words; empty for a test that ran once.
+        graphs: that it captured, drawn.
+        order: the calls that put the work of streams in order, drawn; empty where there are none.
+        evidence: what it left to read, as headings and texts.
         trial: what running its script alone came to, or ``None``.
         script: without the kit, or ``None``.
         is_alike: whether its script is left out, since enough of its cause are shown.
@@ -63,6 +69,9 @@ class Shown:
 
     result: TestResult
     lead: str
+    runs: str
+    graphs: tuple[Markup, ...]
+    order: Markup
     evidence: tuple[tuple[str, str], ...]
     trial: str | None
     script: str | None
@@ -104,6 +113,10 @@ def _shown(result: TestResult, finding: Finding, lead: str) -> Shown:
     return Shown(
         result=result,
         lead=lead,
+        runs=", ".join(f"{count:,} {verdict}" for verdict, count in (result.runs or {}).items() if count),
+        # They escape whatever they show.
+        graphs=tuple(Markup(draw_graph(graph)) for graph in result.graphs),  # noqa: S704
+        order=Markup(draw_calls(result.calls)),  # noqa: S704
         evidence=evidence(result),
         trial=trial(result),
         script=None if is_alike else result.reproducer,

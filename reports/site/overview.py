@@ -76,14 +76,32 @@ class Roots:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What must be said beside the claims of some records."""
+
+    text: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Overview:
-    """The page."""
+    """The page.
+
+    Attributes:
+        questions: and their answers.
+        profiles: that the documents of any record have.
+        lines: the records.
+        roots: why tests went wrong.
+        notices: what must be known before all else.
+        remarks: what must be known of some records.
+    """
 
     questions: tuple[Question, ...]
     profiles: tuple[str, ...]
     lines: tuple[Line, ...]
     roots: tuple[Roots, ...]
     notices: tuple[str, ...]
+    remarks: tuple[Remark, ...]
     places: Map
 
 
@@ -96,6 +114,11 @@ def overview(report: Report, runs: Sequence[RecordedRun], pairs: Sequence[Pair],
         pairs: those that are compared.
         places: of the pages.
     """
+    remarks: dict[str, list[str]] = {}
+    for run in runs:
+        for remark in run.record.remarks:
+            remarks.setdefault(remark, []).append(run.column.label)
+    of_one = {f"{label}: {remark}." for remark, labels in remarks.items() for label in labels}
     profiles = tuple(dict.fromkeys(name for run in runs for name in run.record.assessment.profiles))
     lines = tuple(_line(run, profiles, places) for run in runs)
     by_anchor = {line.column.anchor: line for line in lines}
@@ -112,7 +135,8 @@ def overview(report: Report, runs: Sequence[RecordedRun], pairs: Sequence[Pair],
             )
             for one in report.causes
         ),
-        notices=report.notices,
+        notices=tuple(text for text in report.notices if text not in of_one),
+        remarks=tuple(Remark(text, tuple(labels)) for text, labels in remarks.items()),
         places=places,
     )
 

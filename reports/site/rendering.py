@@ -11,8 +11,10 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from conformance.records.causes import number
 from conformance.text import capital, visible
 from reports.model import Cell, Counts
+from reports.site.drawing import STYLE
 from reports.site.map import COMPARE, FAILURES, MATRIX, NAVIGATION, OVERVIEW, Map
 from reports.site.page import Page, Single, Site
 from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, seconds
@@ -29,7 +31,8 @@ _PARENTS = {"requirements": MATRIX, "failures": FAILURES, "records": OVERVIEW, "
 
 def asset(path: str) -> str:
     """The text of one of `ASSETS`."""
-    return (resources.files("reports") / "site" / path).read_text(encoding="utf-8")
+    text = (resources.files("reports") / "site" / path).read_text(encoding="utf-8")
+    return text + STYLE if path.endswith(".css") else text
 
 
 class Renderer:
@@ -112,6 +115,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["seconds"] = seconds
+    environment.filters["number"] = number
     environment.filters["sentence"] = capital
     environment.filters["bar"] = _bar
     environment.filters["cell"] = _cell

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.requirements.loading import load_documents
 from reports.formats.runs import RecordedRun
 from reports.model import Cell, Report, Row
+from reports.site.history import Histories, History
 from reports.site.map import Map
 from reports.site.series import Series
 from reports.words import WORDS, Word
@@ -52,25 +53,6 @@ class Group:
     standings: tuple[Standing, ...]
 
 
-@dataclass(frozen=True)
-class Step:
-    """One run of an implementation, at which the verdict was another than at the run before."""
-
-    started: str
-    label: str
-    path: str
-    word: Word
-    runs: int
-
-
-@dataclass(frozen=True)
-class History:
-    """What became of the requirement over the runs of one implementation, the oldest first."""
-
-    title: str
-    steps: tuple[Step, ...]
-
-
 @dataclass
 class Tests:
     """The tests that decide a requirement: the first names, and how many more results there are."""
@@ -109,10 +91,7 @@ class RequirementPages:
         self._runs = runs
         self._places = places
         self._paths = [places.record(run.column) for run in runs]
-        numbers = {run.name: number for number, run in enumerate(runs)}
-        self._series = [
-            (one.title, [(numbers[run.name], run) for run in one.runs]) for one in series if len(one.runs) > 1
-        ]
+        self._histories = Histories(series, runs, places)
         self._statements = _statements()
 
     def make(self) -> Iterator[RequirementPage]:
@@ -128,7 +107,7 @@ class RequirementPages:
             facts=tuple(_facts(row.requirement)),
             said=tuple(self._statements.get(each, Said(each)) for each in row.requirement.statements),
             groups=tuple(self._groups(row)),
-            histories=tuple(self._history(title, runs, row) for title, runs in self._series),
+            histories=self._histories.of(row),
             tests=tuple(tests.names),
             more_tests=tests.more,
         )
@@ -145,17 +124,6 @@ class RequirementPages:
             )
             by_word.setdefault(cell.word, []).append(standing)
         return (Group(word, tuple(by_word[word])) for word in WORDS if word in by_word)
-
-    def _history(self, title: str, runs: Sequence[tuple[int, RecordedRun]], row: Row) -> History:
-        steps: list[Step] = []
-        for number, run in runs:
-            word = row.cells[number].word
-            if steps and steps[-1].word == word:
-                last = steps[-1]
-                steps[-1] = Step(last.started, last.label, last.path, word, last.runs + 1)
-            else:
-                steps.append(Step(run.record.header.started_at, run.column.label, self._paths[number], word, 1))
-        return History(title, tuple(steps))
 
 
 def _facts(entry: Requirement) -> Iterator[tuple[str, str]]:

@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from reports.formats.ctrf import milliseconds_of
 from reports.formats.runs import RecordedRun
 
+#: Runs of which each is compared with the one before; of those before them, the trend tells.
+_STEPS = 10
+
 
 @dataclass(frozen=True)
 class Series:
-    """The records of one implementation in one dialect.
+    """The records of one implementation: of one name, dialect and class.
 
     Attributes:
-        implementation, dialect: of all of them.
+        title: of it.
         runs: the oldest first.
     """
 
-    implementation: str
-    dialect: str
+    title: str
     runs: tuple[RecordedRun, ...]
 
     @property
-    def title(self) -> str:
-        return f"{self.implementation} ({self.dialect})"
-
-    @property
-    def newest(self) -> RecordedRun:
-        return self.runs[-1]
-
-    @property
     def pairs(self) -> tuple[tuple[RecordedRun, RecordedRun], ...]:
-        """What is worth comparing: the newest with the oldest, and each with the one before, the latest first."""
-        steps = [*zip(self.runs, self.runs[1:], strict=False)][::-1]
-        whole = [(self.runs[0], self.runs[-1])] if len(self.runs) > 2 else []
+        """What is compared: the newest with the oldest, and each of the latest with the one before.
+
+        Nothing can rest on a record that is refuted.
+        """
+        runs = [run for run in self.runs if not run.record.defects]
+        steps = [*pairwise(runs)][: -_STEPS - 1 : -1]
+        whole = [(runs[0], runs[-1])] if len(runs) > 2 else []
         return (*whole, *steps)
 
 
 def series_of(runs: Sequence[RecordedRun]) -> tuple[Series, ...]:
-    """All `runs`, those of one implementation and dialect together."""
-    groups: dict[tuple[str, str], list[RecordedRun]] = {}
+    """All `runs`, those of one implementation together; a name that two classes have stands for both apart."""
+    groups: dict[tuple[str, str, str], list[RecordedRun]] = {}
     for run in runs:
-        groups.setdefault((run.record.header.implementation, run.record.header.dialect), []).append(run)
-    return tuple(Series(*key, _in_order(group)) for key, group in groups.items())
+        header = run.record.header
+        graph_class = str(header.environment.get("graph_class", ""))
+        groups.setdefault((header.implementation, header.dialect, graph_class), []).append(run)
+    names = Counter((name, dialect) for name, dialect, _ in groups)
+    return tuple(
+        Series(f"{name} ({dialect}{f', {graph_class}' if names[name, dialect] > 1 else ''})", _in_order(group))
+        for (name, dialect, graph_class), group in groups.items()
+    )
 
 
 def _in_order(runs: Iterable[RecordedRun]) -> tuple[RecordedRun, ...]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from conformance.records.verdicts import RunVerdict, Verdict
+from reports.formats.ctrf import milliseconds_of
 from reports.formats.runs import RecordedRun
-from reports.model import Report
+from reports.model import Counts, Report, Row
+from reports.site.history import Histories, Step
 from reports.site.map import Map
 from reports.site.series import Series
-from reports.words import Word
+from reports.words import WORDS
 
-#: Requirements whose verdicts changed that are shown of one implementation.
+#: Requirements with changes that are shown of one implementation.
 _CHANGES = 200
+#: Of the drawing, in its own units.
+_WIDTH, _HEIGHT, _MARGIN = 600, 120, 10
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,9 @@ class TrendLine:
     """One run.
 
     Attributes:
-        met, others: how many musts are met, and what became of the others, in words.
+        path: of its record's page.
+        started, revision, kit, device: of it.
+        musts: what became of them.
     """
 
     run: RecordedRun
@@ -28,17 +35,26 @@ class TrendLine:
     started: str
     revision: str
     kit: str
-    musts: tuple[tuple[Word, int], ...]
-    is_complete: bool
+    device: str
+    musts: Counts
 
 
 @dataclass(frozen=True)
-class Changed:
+class Point:
+    """How many musts are met in one run: a place in the drawing, and words for it."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Change:
     """A requirement whose verdict is not the same in all runs."""
 
     id: str
     path: str
-    words: tuple[Word, ...]
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
@@ -47,20 +63,30 @@ class Trend:
 
     Attributes:
         lines: the oldest first.
-        changes: requirements whose verdicts differ from run to run, the first of them.
+        points: of the runs that decided all musts; the others have no number, and leave a gap.
+        paths: the lines between the points, as coordinates.
+        most: the number of musts at the top of the drawing.
+        changes: requirements whose verdicts differ from run to run, those that are worst now first.
         more: how many there are beside these.
-        points: of the musts that are met, for a drawing: a number for each run, or ``None`` where nothing is claimed.
     """
 
     title: str
     lines: tuple[TrendLine, ...]
-    changes: tuple[Changed, ...]
+    points: tuple[Point, ...]
+    paths: tuple[str, ...]
+    most: int
+    changes: tuple[Change, ...]
     more: int
 
 
 @dataclass(frozen=True)
 class Trends:
-    """The page."""
+    """The page.
+
+    Attributes:
+        trends: of the implementations with several records.
+        single: the titles of the others.
+    """
 
     trends: tuple[Trend, ...]
     single: tuple[str, ...]
@@ -69,30 +95,37 @@ class Trends:
 def trends(report: Report, runs: Sequence[RecordedRun], series: Iterable[Series], places: Map) -> Trends:
     """The page."""
     series = tuple(series)
-    numbers = {run.name: number for number, run in enumerate(runs)}
+    rows = [row for area in report.areas for row in area.rows]
     return Trends(
-        trends=tuple(_trend(report, one, numbers, places) for one in series if len(one.runs) > 1),
+        trends=tuple(_trend(rows, runs, one, places) for one in series if len(one.runs) > 1),
         single=tuple(one.title for one in series if len(one.runs) == 1),
     )
 
 
-def _trend(report: Report, series: Series, numbers: dict[str, int], places: Map) -> Trend:
-    places_of_runs = [numbers[run.name] for run in series.runs]
-    changes = [*_changes(report, places_of_runs, places)]
+def _trend(rows: Sequence[Row], runs: Sequence[RecordedRun], series: Series, places: Map) -> Trend:
+    changes = sorted(_changes(rows, Histories((series,), runs, places), places), key=_worst_now)
+    most = max(sum(run.record.assessment.musts.values()) for run in series.runs)
+    points = _points(series.runs, most)
     return Trend(
         title=series.title,
         lines=tuple(_line(run, places) for run in series.runs),
+        points=tuple(point for point in points if point is not None),
+        paths=tuple(_paths(points)),
+        most=most,
         changes=tuple(changes[:_CHANGES]),
         more=max(len(changes) - _CHANGES, 0),
     )
 
 
-def _changes(report: Report, numbers: Sequence[int], places: Map) -> Iterator[Changed]:
-    for area in report.areas:
-        for row in area.rows:
-            words = tuple(row.cells[number].word for number in numbers)
-            if len(set(words)) > 1:
-                yield Changed(row.requirement.id, places.requirement(row.requirement.id), words)
+def _changes(rows: Iterable[Row], histories: Histories, places: Map) -> Iterator[Change]:
+    for row in rows:
+        (history,) = histories.of(row)
+        if len(history.steps) > 1:
+            yield Change(row.requirement.id, places.requirement(row.requirement.id), history.steps)
+
+
+def _worst_now(change: Change) -> int:
+    return WORDS.index(change.steps[-1].word)
 
 
 def _line(run: RecordedRun, places: Map) -> TrendLine:
@@ -104,6 +137,43 @@ def _line(run: RecordedRun, places: Map) -> TrendLine:
         started=header.started_at,
         revision=header.revision,
         kit=header.kit_version,
+        device=str(header.environment.get("device", "not stated")),
         musts=musts,
-        is_complete=run.record.complete,
     )
+
+
+# -- the drawing ------------------------------------------------------------------------------------------------------
+
+
+def _points(runs: Sequence[RecordedRun], most: int) -> list[Point | None]:
+    times = [milliseconds_of(run.record.header.started_at) for run in runs]
+    length = max(times[-1] - times[0], 1)
+    return [
+        _point(run, _MARGIN + _WIDTH * (time - times[0]) / length, most) for run, time in zip(runs, times, strict=True)
+    ]
+
+
+def _point(run: RecordedRun, x: float, most: int) -> Point | None:
+    musts, verdict = run.record.assessment.musts, run.record.assessment.verdict
+    # Of a run that decided a part only, and of one that is refuted, a number would mislead.
+    if (
+        verdict in {RunVerdict.ERROR, RunVerdict.INCOMPLETE, RunVerdict.NARROWED}
+        or Verdict.NOT_RUN in musts
+        or not most
+    ):
+        return None
+    met, total = musts.get(Verdict.PASS, 0), sum(musts.values())
+    y = _MARGIN + _HEIGHT * (1 - met / most)
+    return Point(round(x, 2), round(y, 2), f"{run.record.header.started_at}: {met} of {total} musts met")
+
+
+def _paths(points: Iterable[Point | None]) -> Iterator[str]:
+    """The coordinates of lines through points that follow each other."""
+    line: list[str] = []
+    for point in [*points, None]:
+        if point is not None:
+            line.append(f"{point.x},{point.y}")
+            continue
+        if len(line) > 1:
+            yield " ".join(line)
+        line = []

@@ -1,0 +1,1 @@
+"""The pages of a report, read as a browser without scripts would."""
