@@ -109,6 +109,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("reports.site"),
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         finalize=lambda value: value if isinstance(value, Markup) else visible(value),
         trim_blocks=True,
@@ -129,10 +130,16 @@ def _template(name: str) -> Template:
 
 def _cell(cell: Cell, href: Callable[..., str], places: Map) -> Markup:
     """A cell of the matrix; there are so many that a template would take too long."""
-    inner = _verdict(cell.word.symbol, cell.word.text)
-    if cell.finding is not None:
-        inner = Markup('<a href="{}">{}</a>').format(href(places.failure(cell.finding)), inner)
-    return Markup('<td class="{}">{}</td>').format(cell.word.tone, inner)
+    word = cell.word
+    if cell.finding is None:
+        return _plain_cell(word.tone, word.symbol, word.text)
+    link = Markup('<a href="{}">{}</a>').format(href(places.failure(cell.finding)), _verdict(word.symbol, word.text))
+    return Markup('<td class="{}">{}</td>').format(word.tone, link)
+
+
+@cache
+def _plain_cell(tone: Tone, symbol: str, text: str) -> Markup:
+    return Markup('<td class="{}">{}</td>').format(tone, _verdict(symbol, text))
 
 
 @cache
