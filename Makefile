@@ -18,6 +18,9 @@ PYTHONS = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 pyt
 FIND_PYTHON = for python in $(PYTHONS); do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && break; python=; done
 
+# Reports are opened in it; without one those tests are skipped.
+FIND_CHROMIUM = { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
+
 .PHONY: conformance test check self-check distortions docs clean
 
 conformance: $(STAMP)
@@ -66,6 +69,7 @@ $(STAMP): pyproject.toml
 	fi
 	@$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) install '$(TORCH)'
 	@$(PIP) install --editable '.[dev]'
+	@! $(FIND_CHROMIUM) || $(PIP) install --editable '.[browser]' || echo "no tests in a browser: see above" >&2
 	@touch $@
 
 clean:

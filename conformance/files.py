@@ -64,12 +64,10 @@ def moved_into_place(*paths: Path) -> Iterator[list[Path]]:
         places[0].parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".graph-conformance-", dir=places[0].parent))
         # Files of several folders may have one name.
-        parts = [folder / str(number) / place.name for number, place in enumerate(places)]
-        for part in parts:
-            part.parent.mkdir()
+        parts = [folder / str(number) for number, _ in enumerate(places)]
         yield parts
-        for place in places:
-            place.parent.mkdir(parents=True, exist_ok=True)
+        for parent in {place.parent for place in places}:
+            parent.mkdir(parents=True, exist_ok=True)
         for part, place in zip(parts, places, strict=True):
             part.replace(place)
     except OSError as error:

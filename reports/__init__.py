@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from conformance.errors import RecordError
@@ -11,30 +12,38 @@ from conformance.records.record import Record
 from conformance.selfcheck.reading import read_table
 from reports.formats.folder import NAMES, paths_of, write_files
 from reports.formats.runs import runs_of
-from reports.html import to_html
 from reports.markdown import to_markdown
 from reports.model import build
+from reports.site.pages import Pages, latest_day
+from reports.site.writing import MARKDOWN, PAGES, site_paths, write_site
 
-__all__ = ["FILES", "PAGES", "write"]
+__all__ = ["FILES", "write"]
 
-#: The names of the pages; the one to begin with is first.
-PAGES = ("report.html", "report.md")
-#: What a report writes into its folder.
-FILES = (*PAGES, *NAMES)
+#: What a report writes into its folder: files, and folders of files.
+FILES = (*NAMES, *PAGES)
 
 
-def write(records: Sequence[Record], output: Path, self_check: Path | None = None) -> list[Path]:
+def write(
+    records: Sequence[Record],
+    output: Path,
+    self_check: Path | None = None,
+    *,
+    single: bool = False,
+    day: date | None = None,
+) -> list[Path]:
     """Write the pages, one column for each record, and what programs read into the folder `output`.
 
-    ``docs/formats.md`` says what the files hold.
+    ``docs/reports.md`` says what the pages show, ``docs/formats.md`` what the other files hold.
 
     Args:
         records: of runs, as `conformance.records.record.read_record` reads them; one that was cut short says so.
         output: a folder; made when it is not there.
         self_check: a file with what ``graph-conformance self-check --json`` printed, to be shown too.
+        single: whether all pages are one file that needs no other.
+        day: that the days of waivers are counted from; by default the day of the latest run.
 
     Returns:
-        The pages; ``index.json`` beside them names all files.
+        The page to begin with, and the same as Markdown; ``index.json`` beside them names all files.
 
     Raises:
         RecordError: there is no record, one was changed since it was read, or the table cannot be read.
@@ -57,7 +66,7 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
     ...     pages = write([read_record(writer.path)], Path(folder))
     ...     text = pages[1].read_text(encoding="utf-8")
     >>> [page.name for page in pages]
-    ['report.html', 'report.md']
+    ['index.html', 'report.md']
     >>> text.splitlines()[0]
     '# Graph capture conformance: vendor'
     """
@@ -65,10 +74,11 @@ def write(records: Sequence[Record], output: Path, self_check: Path | None = Non
         raise RecordError("a report needs at least one record")
     report = build(records, None if self_check is None else read_table(self_check))
     runs = runs_of(report.columns, records)
-    paths = [*PAGES, *paths_of(runs)]
+    pages = Pages(report, runs, day or latest_day(records))
+    paths = [*site_paths(pages, single=single), MARKDOWN, *paths_of(runs)]
     with moved_into_place(*(output / path for path in paths)) as parts:
         places = dict(zip(paths, parts, strict=True))
-        for name, text in zip(PAGES, (to_html(report), to_markdown(report)), strict=True):
-            places[name].write_text(text, encoding="utf-8", newline="\n")
+        write_site(pages, report.title, places, single=single)
+        places[MARKDOWN].write_text(to_markdown(report), encoding="utf-8", newline="\n")
         write_files(report, runs, places)
-    return [output / name for name in PAGES]
+    return [output / paths[0], output / MARKDOWN]

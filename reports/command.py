@@ -6,6 +6,7 @@ The command line finds it by its entry point, since the harness knows nothing of
 from __future__ import annotations
 
 import argparse
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,27 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "report", "Write a report from records.", _report)
+    parser = add_command(
+        commands, "report", "Write a report from records: a site of pages, and files for programs.", _report
+    )
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="records of runs")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder to write to")
     parser.add_argument("--force", action="store_true", help="replace the report there if there is one")
+    parser.add_argument("--single", action="store_true", help="write all pages as one file, report.html")
+    parser.add_argument(
+        "--as-of", type=_day, metavar="DATE", help="count the days of waivers from here (default: the latest run's day)"
+    )
     add_skip_refused(parser)
     parser.add_argument(
         "--self-check", type=Path, metavar="FILE", help="show what the suites detect: the output of self-check --json"
     )
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-01-31") from None
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -39,7 +53,9 @@ def _report(options: argparse.Namespace) -> int:
         refuse_to_replace("--output", options.output / name, force=options.force)
     records, refused = _read(options)
     tell_refused(refused, len(options.records))
-    pages: list[Path] = reports.write(records, options.output, options.self_check)
+    pages: list[Path] = reports.write(
+        records, options.output, options.self_check, single=options.single, day=options.as_of
+    )
     for record in records:
         print(f"record:  {visible_line(record.path)}")
         print(f"verdict: {visible_line(record.claim.line)}")

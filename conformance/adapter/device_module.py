@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class GenericModule:
     """A device module shaped like ``torch.cuda``, made of ``torch.accelerator``, ``torch.Stream`` and ``torch.Event``.
 
-    There is no generic function for a pool's token, for graphed callables and for the allocator's segments.
+    There is no generic function for a pool's token and for graphed callables; the allocator's segments are those of the
+    device's own module, where it has them.
 
     Args:
         device: that the streams, the events and the numbers are of.
@@ -75,12 +76,16 @@ class GenericModule:
     @contextlib.contextmanager
     def graph(self, graph: Any, *, stream: Any = None, **settings: Any) -> Iterator[None]:
         """What stands in for the context manager of an implementation that has none."""
-        with self.stream(self.Stream() if stream is None else stream):
+        with self.stream(self._side() if stream is None else stream):
             graph.capture_begin(**settings)
             try:
                 yield
             finally:
                 graph.capture_end()
+
+    def _side(self) -> Any:
+        """A stream that can capture."""
+        return self.Stream()
 
     def empty_cache(self) -> None:
         """Nothing is cached where the device has no caching allocator: torch asserts then."""
@@ -104,7 +109,15 @@ class GenericModule:
             raise NotDerived(name, "memory_stats") from error
 
     def memory_snapshot(self) -> list[Any]:
-        raise Unsupported("the allocator's segments cannot be read: the device module has no memory_snapshot()")
+        """That of the device's own module: there is no generic one."""
+        import torch
+
+        own = None
+        with contextlib.suppress(RuntimeError):  # no module is registered
+            own = getattr(torch.get_device_module(self._device), "memory_snapshot", None)
+        if own is None:
+            raise Unsupported("the allocator's segments cannot be read: the device module has no memory_snapshot()")
+        return list(own())
 
     def MemPool(self) -> Any:  # noqa: N802
         raise Unsupported("the device module has no MemPool")
@@ -147,10 +160,8 @@ class HostModule(GenericModule):
 
     def synchronize(self) -> None: ...
 
-    @contextlib.contextmanager
-    def graph(self, graph: Any, *, stream: Any = None, **settings: Any) -> Iterator[None]:
-        with super().graph(graph, stream=stream or self._stream, **settings):
-            yield
+    def _side(self) -> Any:
+        return self._stream
 
     def is_current_stream_capturing(self) -> bool:
         raise Unsupported("nothing tells whether the host's stream captures (Adapter.is_current_stream_capturing)")

@@ -26,6 +26,10 @@ _OF_STREAMS = ("wait_stream", "wait_event", "record_event", "synchronize")
 _OF_EVENTS = ("record", "wait", "synchronize")
 _CHARACTERS = 60
 _NO_CAPTURE = "write new_stream, or `needs_side_stream = False` if the default stream can capture"
+_ANSWERS_FALSE = (
+    "is_current_stream_capturing() said False inside of a capture that recorded and replayed; "
+    "if nothing of the device can tell, write `def is_current_stream_capturing(self): raise Unsupported(...)`"
+)
 #: What some members call on the adapter by default, so that what is wrong there would be told once more.
 _CALLED_BY = {"read": ("synchronize",), "recover": ("synchronize", "is_current_stream_capturing")}
 #: By the member that they are about, the programs of several calls.
@@ -272,11 +276,14 @@ def _shown(member: str, value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _of_replay(member: str, values: object) -> Answer:
-    words = one_line(str(values), _CHARACTERS)
-    if values == trial.EXPECTED:
-        return Answer(PROGRAMS[member], words)
-    return Answer(PROGRAMS[member], words, "class", f"the replay of a small graph gave {words} for seven times 4")
+def _of_replay(member: str, came_of_it: trial.Trial) -> Answer:
+    words = one_line(str(came_of_it.replayed), _CHARACTERS)
+    if came_of_it.wrong is not None:
+        return Answer(PROGRAMS[member], words, "class", came_of_it.wrong)
+    if came_of_it.told is False:
+        # The suites judge it: the device may be what answers.
+        return Answer(PROGRAMS[member], words, "declaration", _ANSWERS_FALSE)
+    return Answer(PROGRAMS[member], words)
 
 
 def _is_a_wrong_type(error: Exception) -> bool:

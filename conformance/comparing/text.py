@@ -23,7 +23,8 @@ _SHOWN_REGRESSIONS = 20
 _WIDTH = 110
 _DIGITS = 12
 
-_TITLES = {
+#: The words for each change, in the order in which they are told.
+TITLES = {
     Change.REGRESSED: "regressed",
     Change.UNDECIDED: "not decided any more",
     Change.FIXED: "fixed",
@@ -44,7 +45,7 @@ def text_of(comparison: Comparison) -> str:
         "\n".join([*_run("old", comparison.old), *_run("new", comparison.new)]),
         "\n".join(f"note: {visible_line(note)}" for note in comparison.notes),
         _counts(comparison),
-        *("\n".join(_section(change, comparison)) for change in _TITLES),
+        *("\n".join(_section(change, comparison)) for change in TITLES),
         outcome_of(comparison),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -117,7 +118,7 @@ def _run(word: str, record: Record) -> Iterator[str]:
 
 def _counts(comparison: Comparison) -> str:
     rows = []
-    for change, title in {**_TITLES, Change.SAME: "no change"}.items():
+    for change, title in {**TITLES, Change.SAME: "no change"}.items():
         counts = [changes[change].count if change in changes else 0 for changes in _both(comparison)]
         if any(counts) or change is Change.REGRESSED:
             rows.append((title, *counts))
@@ -131,7 +132,7 @@ def _both(comparison: Comparison) -> tuple[Mapping[Change, Found[Any]], Mapping[
 def _section(change: Change, comparison: Comparison) -> Iterator[str]:
     requirements, tests = comparison.requirements.get(change), comparison.tests.get(change)
     if requirements or tests:
-        yield f"{_TITLES[change]}:"
+        yield f"{TITLES[change]}:"
     shown = _SHOWN_REGRESSIONS if change is Change.REGRESSED else _SHOWN
     if requirements:
         for entry in requirements.items[:shown]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -34,6 +35,13 @@ class CaseQueue:
     def put_first(self, nodeid: str, *, destructive: bool) -> None:
         """Add a test that is the next one of its kind."""
         (self._destructive if destructive else self._ordinary).appendleft(nodeid)
+
+    def leave_out(self, is_in_vain: Callable[[str], bool]) -> None:
+        """Forget the tests that need not run any more."""
+        for kind in (self._ordinary, self._destructive):
+            rest = [nodeid for nodeid in kind if not is_in_vain(nodeid)]
+            kind.clear()
+            kind.extend(rest)
 
     def put_lost(self, test: LostTest) -> None:
         """Add a test whose script another process has to write."""

@@ -230,7 +230,10 @@ class Distributor:
         if case is not None:
             test.reports = [*self._reruns.settled(case, test.reports)]
             self._ask_for_scripts(case, test)
+        given_up = len(self._recorder.given_up)
         self._publisher.publish(test, worker.process)
+        if len(self._recorder.given_up) > given_up:
+            self.queue.leave_out(self._recorder.is_in_vain)
 
     def _rerun(self, case: Case, outcome: Outcome, test: RunningTest) -> None:
         """Let a test that failed run again, after the others of its kind unless the session ends with a failure."""

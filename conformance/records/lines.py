@@ -76,7 +76,7 @@ def lines_of(path: Path, stream: BinaryIO, *, ended: bool = False) -> Iterator[L
     Raises:
         RecordError: a line holds no object, or one beyond the limits.
     """
-    for number, line in enumerate(_texts(path, stream), 1):
+    for number, line in enumerate(texts_of(path, stream), 1):
         text = line.removesuffix(b"\n")
         if not text.strip() or (ended and text == line):
             continue
@@ -91,8 +91,12 @@ def lines_of(path: Path, stream: BinaryIO, *, ended: bool = False) -> Iterator[L
             raise RecordError(f"{path} is no record: line {number} {error}") from None
 
 
-def _texts(path: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, each cut where it is seen to be too long."""
+def texts_of(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a record, each cut where it is seen to be too long.
+
+    Raises:
+        RecordError: reading it fails.
+    """
     try:
         while line := stream.readline(LINE_LIMIT + 2):
             yield line
@@ -118,7 +122,9 @@ def parse_object(text: bytes, limit: int = LINE_LIMIT) -> dict[str, Any]:
         raise ValueError(f"is nested deeper than {DEPTH_LIMIT} levels") from None
     if not isinstance(value, dict):
         raise ValueError("is not a JSON object")  # noqa: TRY004 - a value of a file, no argument
-    _check_extent(value)
+    # Most lines are too short for such a text, and have too few brackets to lie so deep.
+    if len(text) > TEXT_LIMIT or text.count(b"[") + text.count(b"{") >= DEPTH_LIMIT:
+        _check_extent(value)
     return value
 
 

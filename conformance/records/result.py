@@ -89,9 +89,7 @@ class TestResult:
     def from_dict(cls, values: Mapping[str, Any]) -> TestResult:
         """The inverse of `to_dict`; keys of later versions are ignored."""
         arguments: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-            if name in _RESULT_FIELDS
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in _KNOWN
         }
         arguments["verdict"] = Verdict(arguments["verdict"])
         return cls(**arguments)
@@ -99,3 +97,4 @@ class TestResult:
 
 #: Looked up once: a long run has as many results as tests.
 _RESULT_FIELDS = tuple(entry.name for entry in fields(TestResult))
+_KNOWN = frozenset(_RESULT_FIELDS)

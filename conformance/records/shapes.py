@@ -46,12 +46,13 @@ def _test(hint: Any) -> _Test:
     if hint is Any:
         return lambda _: True
     if origin in {UnionType, Union}:
-        tests = [_test(part) for part in parts]
-        return lambda value: any(test(value) for test in tests)
+        return _union_test(parts)
     if origin is tuple:
         each_fits = _test(parts[0])
         return lambda value: isinstance(value, list) and all(map(each_fits, value))
     if origin is Mapping:
+        if parts[1] is Any:
+            return lambda value: isinstance(value, dict)
         each_fits = _test(parts[1])
         return lambda value: isinstance(value, dict) and all(map(each_fits, value.values()))
     if origin is Literal:
@@ -59,9 +60,16 @@ def _test(hint: Any) -> _Test:
     return _plain_test(hint)
 
 
+def _union_test(parts: tuple[Any, ...]) -> _Test:
+    tests = [_test(part) for part in parts if part is not NoneType]
+    is_optional = len(tests) < len(parts)
+    if is_optional and len(tests) == 1:
+        (fits,) = tests
+        return lambda value: value is None or fits(value)
+    return lambda value: (is_optional and value is None) or any(test(value) for test in tests)
+
+
 def _plain_test(hint: type) -> _Test:
-    if hint is NoneType:
-        return lambda value: value is None
     if hint is float:  # all of them are durations
         return lambda value: type(value) in {int, float} and 0 <= value <= _LONGEST_S
     if hint is int:  # all of them count, or are a status

@@ -11,6 +11,7 @@ from types import ModuleType
 import torch
 
 from conformance.adapter import Adapter
+from conformance.adapter.device_module import CompletedModule
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Beginning:
 def beginning(adapter: Adapter, spec: str) -> Beginning:
     """How a script reaches the implementation."""
     module = getattr(adapter, "module", None)
+    module = module.own if isinstance(module, CompletedModule) else module
     if not isinstance(module, ModuleType):
         return Beginning(None, ("import torch",), (_elsewhere(adapter.graph_class, spec),))
     words = adapter.script_words

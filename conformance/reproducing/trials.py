@@ -21,6 +21,7 @@ from conformance.errors import one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.alone import Ending
+from conformance.reproducing.turns import is_own_promise, turns_of
 from conformance.text import published, visible
 
 #: ``shown``: it fails as its test did; ``passed``: alone it does not fail; ``otherwise``: it fails, of something else.
@@ -28,7 +29,6 @@ Outcome = Literal["shown", "passed", "otherwise"]
 
 #: Seconds that a script has for its imports and for opening the device, besides those that its test took each turn.
 _START_S = 20.0
-_TURNS = 3
 #: Characters of what an exception says that are looked for in what is kept of a result.
 _SAID_LIMIT = 200
 #: Characters of why.
@@ -137,7 +137,9 @@ def _endings(waiting: SimpleQueue[TestResult], deadline: float) -> Iterator[tupl
 
 def limit(result: TestResult) -> float:
     """Seconds that the script of a test has: one that shows that a test hangs uses them up."""
-    return _START_S if result.rejection is Verdict.TIMEOUT else _START_S + 2 * _TURNS * result.duration_s
+    if result.rejection is Verdict.TIMEOUT:
+        return _START_S
+    return _START_S + 2 * turns_of(result.reproducer or "") * result.duration_s
 
 
 def _ending(requests: IO[str], answers: IO[str], request: str) -> Ending:
@@ -169,6 +171,8 @@ def _is_of(result: TestResult, ending: Ending) -> bool:
     text = visible(ending.message)
     said = _plain(text)
     if result.expected is not None and _plain(result.expected).removesuffix("…") in said:
+        return True
+    if ending.kind == "AssertionError" and is_own_promise(result.reproducer or "", ending.message):
         return True
     # An ordinary call of a script raises what it raised in the test.
     first = _plain(text.partition("\n")[0])[:_SAID_LIMIT]

@@ -20,6 +20,7 @@ from conformance.reproducing.specialising.judging import Observe
 from conformance.reproducing.specialising.program import Specialiser
 from conformance.reproducing.steps import steps_of
 from conformance.reproducing.tidying.passes import tidy
+from conformance.reproducing.turns import loop_over
 from conformance.reproducing.values import Again, Code, Known, NeedsStatements, NotInline, Unwritable, Value
 from conformance.requirements.vocabulary import DIALECTS
 
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from conformance.adapter import Adapter
     from conformance.requirements.registry import Requirement
 
-#: How often a script does what it does: a failure may need what went before it in the same process.
-_TURNS = 3
-_ORDERS = 20
-_TURN = re.compile(r"\bturn\b")
 #: Decisions that are found out one at a time.
 _MOST_DECISIONS = 300
 #: Up to this many lines a program stays as it is.
@@ -243,10 +240,7 @@ def _assemble(docstring: str, start: Beginning, program: Program, message: str) 
     if start.setup:
         imports.add("import contextlib")
         turn = [f"with {', '.join(start.setup)}:", *(f"    {line}" for line in turn)]
-    if _TURN.search("\n".join(start.setup)):
-        ending = [f"for turn in range({_ORDERS}):  # each has an order of its own, and one may be what breaks it"]
-    else:
-        ending = [f"for _ in range({_TURNS}):  # what an earlier capture leaves may be what breaks a later one"]
+    ending = [loop_over("\n".join(start.setup))]
     ending += [f"    {line}" for line in turn]
     ending.append('print("nothing is wrong")')
     used = [line for line in sorted(imports) if _is_used(line, "\n".join([*start.lines, *ending, everything]))]

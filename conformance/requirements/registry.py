@@ -103,11 +103,16 @@ class Requirement:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Requirement:
         """The inverse of `to_dict`; keys of later versions are ignored."""
-        names = {field.name for field in fields(cls)}
         arguments: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in names
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+            if name in _FIELDS
         }
         return cls(**arguments)
+
+
+#: Looked up once: a reader of many records makes many requirements.
+_FIELDS = frozenset(field.name for field in fields(Requirement))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from typing import Any
 
 from conformance.adapters.implementations import KNOWN
 from conformance.errors import KitError, one_line
+from conformance.reproducing.turns import is_own_promise
 from conformance.selfcheck.catalogue import Fault
 from conformance.selfcheck.children import Apply, Forked, Reporter, ended, fork
 from conformance.selfcheck.outcomes import AS_PROMISED
@@ -136,7 +137,7 @@ def _try(trial: Trial, path: Path) -> str:
 def _says(ending: _Ending, trial: Trial) -> bool:
     """Whether a script names what was promised, or what was seen in its stead."""
     promised = trial.promise is not None and _plain(trial.promise) in _plain(ending.message)
-    return promised or _is_what_was_seen(ending, trial)
+    return promised or is_own_promise(trial.script, ending.message) or _is_what_was_seen(ending, trial)
 
 
 def _is_what_was_seen(ending: _Ending, trial: Trial) -> bool:

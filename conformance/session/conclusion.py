@@ -46,16 +46,17 @@ class Conclusion:
         if self._recorder.headed:
             self._scripts(exitstatus)
             self._assessments = {
-                name: run.assess(narrowed=self._narrowed, stopped=self._recorder.stopped)
+                name: run.assess(narrowed=self._narrowed, stopped=self._recorder.why_stopped(name))
                 for name, run in self._recorder.runs.items()
             }
             # Otherwise nobody knows what there was to run.
-            if self._recorder.stopped is None and not self._recorder.files_failed:
+            if self._recorder.stopped is None and not self._recorder.given_up and not self._recorder.files_failed:
                 self._waiver_problems = self._recorder.waivers.problems(self._run_facts())
         status = self._exit_status(exitstatus)
         session.exitstatus = status
         for name, assessment in self._assessments.items():
-            stopped = None if self._recorder.stopped is None else published(self._recorder.stopped)
+            why = self._recorder.why_stopped(name)
+            stopped = None if why is None else published(why)
             try:
                 with interrupts_held_back():
                     self._recorder.runs[name].end(assessment, status, stopped, self._waiver_problems)
@@ -116,8 +117,9 @@ class Conclusion:
             terminalreporter.write_line(render(summary))
             self._last_lines.append(summary.claim.line)
         self._write_section(terminalreporter, "waivers to change", self._waiver_problems)
-        if self._recorder.stopped is not None:
-            terminalreporter.write_line(f"\nSTOPPED: {visible(self._recorder.stopped)}")
+        reasons = self._recorder.given_up.values() if self._recorder.stopped is None else [self._recorder.stopped]
+        for reason in reasons:
+            terminalreporter.write_line(f"\nSTOPPED: {visible(reason)}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:

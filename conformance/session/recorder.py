@@ -80,6 +80,8 @@ class Recorder:
         self.waivers = waivers
         self.runs: dict[str, Run] = {}
         self.stopped: str | None = None
+        #: By implementation, why no other test of it was begun; the session goes on for the others.
+        self.given_up: dict[str, str] = {}
         self.headed = False
         self.files_failed = False
         self.others_failed = False
@@ -196,9 +198,14 @@ class Recorder:
     # -- what happens -------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self) -> bool | None:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Begin no test when the kit cannot go on; where tests run in workers, they get none."""
-        return None if self.stopped is None else True
+        return True if self.stopped is not None or self.is_in_vain(item.nodeid) else None
+
+    def is_in_vain(self, nodeid: str) -> bool:
+        """Whether a test is of an implementation of which no other is begun."""
+        case = self.cases.get(nodeid)
+        return case is not None and case.implementation in self.given_up
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Notice test files that cannot be read."""
@@ -266,9 +273,21 @@ class Recorder:
         elif outcome is not None:
             outcome = replace(outcome, result=publishable(outcome.result))
             self.runs[outcome.implementation].ended(outcome.result)
-            self.stopped = self.stopped or self._repetitions.note(outcome)
+            self._give_up_on(outcome.implementation, self._repetitions.note(outcome))
         elif report.failed and report.nodeid not in self.cases:
             self.others_failed = True
+
+    def _give_up_on(self, name: str, why: str | None) -> None:
+        """Begin no other test of an implementation, and none at all when nobody has any left."""
+        if why is None:
+            return
+        self.given_up.setdefault(name, why)
+        if self.given_up.keys() == self.runs.keys():
+            self.stopped = self.stopped or "; ".join(self.given_up.values())
+
+    def why_stopped(self, name: str) -> str | None:
+        """Why tests of an implementation were not begun, for the whole session or for itself; ``None`` if all were."""
+        return self.stopped or self.given_up.get(name)
 
     def reproduced(self, case: Case, text: str) -> None:
         """Take in the script that shows why a process was lost, which another one has written."""

@@ -16,6 +16,8 @@ SCHEMA = 1
 _BLOCK = 1 << 20
 
 _TYPES = {
+    ".css": "text/css",
+    ".js": "text/javascript",
     ".html": "text/html",
     ".md": "text/markdown",
     ".json": "application/json",

@@ -12,6 +12,8 @@ from typing import Any, TextIO
 _HALF = re.compile("[\ud800-\udfff]")
 #: How it looks when it is written; whole characters beyond the first 65,536 look alike.
 _MAYBE_HALF = re.compile(r"\\ud[89a-f]")
+#: Made once: ``json.dumps`` would make one for each test.
+_ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def json_text(value: Any) -> str:
@@ -23,10 +25,10 @@ def json_text(value: Any) -> str:
     '{"text": "\\u202e\\\\ud800", "number": "nan"}'
     """
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = _ENCODER.encode(value)
     except ValueError:
         return json.dumps(_plain(value))
-    return json.dumps(_plain(value)) if _MAYBE_HALF.search(text) else text
+    return json.dumps(_plain(value)) if "\\ud" in text and _MAYBE_HALF.search(text) else text
 
 
 def _plain(value: Any) -> Any:

@@ -98,7 +98,7 @@ class JUnit:
 
 
 def _attributes(values: Mapping[str, object]) -> str:
-    return "".join(f" {name}={quoteattr(xml_text(value))}" for name, value in values.items())
+    return "".join([f" {name}={quoteattr(xml_text(value))}" for name, value in values.items()])
 
 
 def _body(result: TestResult) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from conformance.errors import RecordError
 from conformance.records.chain import Chain
-from conformance.records.lines import lines_of, opened
+from conformance.records.lines import opened, texts_of
 from conformance.records.record import Record
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from reports.model import Column
+from reports.names import Names
 
-_LONGEST = 80
+_STARTED = b'{"kind": "started", '
 
 
 @dataclass(frozen=True)
@@ -35,50 +35,56 @@ class RecordedRun:
 
 def runs_of(columns: Iterable[Column], records: Iterable[Record]) -> tuple[RecordedRun, ...]:
     """The `records` with their `columns`, named after the labels of these."""
-    taken: set[str] = set()
+    names = Names("implementation")
     return tuple(
-        RecordedRun(_name(column.label, taken), column, record) for column, record in zip(columns, records, strict=True)
+        RecordedRun(names.make(column.label), column, record) for column, record in zip(columns, records, strict=True)
     )
-
-
-def _name(label: str, taken: set[str]) -> str:
-    # No name begins with a dot or a dash: it would be a hidden file, a folder above, or an option.
-    stem = re.sub(r"[^A-Za-z0-9._]+", "-", label)[:_LONGEST].strip(".-") or "implementation"
-    name, number = stem, 1
-    while name.lower() in taken:
-        number += 1
-        name = f"{stem}-{number}"
-    taken.add(name.lower())
-    return name
 
 
 def tests_of(record: Record) -> Iterator[TestResult]:
     """Each test of `record` once: those that did not run, then the others as they ended; without their scripts.
 
-    Nothing of them is kept, so this reads the file once more; its lines were checked when it was read first.
+    Nothing of them is kept, so this reads the file once more; its lines were checked when it was read first, so they
+    are only compared with those.
 
     Raises:
         RecordError: the file is no longer what it was.
     """
     chain = Chain()
     with opened(record.path, "record") as stream:
-        for line in lines_of(record.path, stream):
-            chain.follow(line.number, line.text)
-            kind = line.values.get("kind")
-            if kind == "result":
-                yield _result(record, line.values)
-            elif kind == "plan":
-                for test, ids in line.values.get("planned", {}).items():
-                    if not record.plan.has_ended(test):
-                        yield TestResult(test, tuple(ids), Verdict.NOT_RUN)
+        for number, line in enumerate(texts_of(record.path, stream), 1):
+            if not line.strip() or (record.truncated and _is_cut(line)):
+                continue
+            chain.follow(number, line.removesuffix(b"\n"))
+            # Half of the lines, of which nothing is needed.
+            if not line.startswith(_STARTED):
+                yield from _entries(record, line)
     if (chain.digest, chain.broken) != (record.chain.digest, record.chain.broken):
         raise _changed(record)
 
 
-def _result(record: Record, values: Mapping[str, Any]) -> TestResult:
+def _is_cut(line: bytes) -> bool:
+    """Whether nobody knows the rest of `line`."""
+    if line.endswith(b"\n"):
+        return False
     try:
-        return TestResult.from_dict(values)
-    except (KeyError, TypeError, ValueError):
+        json.loads(line)
+    except ValueError:
+        return True
+    return False
+
+
+def _entries(record: Record, line: bytes) -> Iterator[TestResult]:
+    try:
+        values = json.loads(line)
+        kind = values.get("kind")
+        if kind == "result":
+            yield TestResult.from_dict(values)
+        elif kind == "plan":
+            for test, ids in values.get("planned", {}).items():
+                if not record.plan.has_ended(test):
+                    yield TestResult(test, tuple(ids), Verdict.NOT_RUN)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise _changed(record) from None
 
 

@@ -56,7 +56,10 @@ def cell(value: object) -> str:
     """
     text = str(value)
     # Most of a million results are like this.
-    if not (text.isascii() and text.isprintable() and len(text) <= _LONGEST):
+    if text.isascii() and text.isprintable() and len(text) <= _LONGEST:
+        if not text or (text[0].isalnum() and ";" not in text):
+            return text
+    else:
         text = brief(text, _LONGEST)
     return _FORMULA.sub(r"\1'", text)
 

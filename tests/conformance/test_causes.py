@@ -103,7 +103,7 @@ def test_pages_show_the_same_causes(kit: Kit, tmp_path: Path) -> None:
     kit.tests(TESTS)
     _, record = kit.recorded()
     assert main(["report", str(record.path), f"--output={tmp_path}"]) == 0
-    for name in ("report.html", "report.md"):
+    for name in ("failures.html", "report.md"):
         page = (tmp_path / name).read_text(encoding="utf-8").replace("\\_", "_")
         places = [page.index(cause.words) for cause in record.causes.ranked() if "has no" in cause.words]
         assert places == sorted(places)

@@ -32,7 +32,7 @@ _ABSENT = {entry.id for entry in REQUIREMENTS if entry.capability == "capture_mo
 
 
 def _pages(record: Record, folder: Path) -> str:
-    return "".join(path.read_text(encoding="utf-8") for path in reports.write([record], folder))
+    return "".join(path.read_text(encoding="utf-8") for path in reports.write([record], folder, single=True))
 
 
 @settings(max_examples=40, deadline=None)

@@ -19,6 +19,7 @@ VENDOR = """
     import reference_impl
     import reference_impl.xpu
     from conformance.adapters.reference import OnHost
+    from torch.utils._python_dispatch import TorchDispatchMode
 
 
     def made(cls=reference_impl.CUDAGraph, kind=OnHost, **values):
@@ -47,9 +48,50 @@ VENDOR = """
     class Lazy(reference_impl.CUDAGraph):
         def replay(self): ...
 
+    class Eager:  # of which each replay does the work anew, and the capture, too
+        recorded, runs = False, 1
+
+        def capture_begin(self):
+            self.mode = Mode()
+            self.mode.__enter__()
+
+        def capture_end(self):
+            self.mode.__exit__(None, None, None)
+
+        def replay(self):
+            for function, arguments in self.mode.calls * self.runs:
+                function(*arguments)
+
+        def reset(self): ...
+
+    class Vain(Eager):
+        runs = 0
+
+    class Mode(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.calls = []
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.calls.append((function, args))
+            return function(*args)
+
+    class Double(reference_impl.CUDAGraph):
+        def replay(self):
+            super().replay()
+            super().replay()
+
+    class Wild(reference_impl.CUDAGraph):
+        def replay(self):
+            for _ in range(10):
+                super().replay()
+
     class Deadly(OnHost):
         def empty_cache(self):
             ctypes.string_at(0)
+
+    class Silent(OnHost):
+        def is_current_stream_capturing(self): return False
 
     class Five(OnHost):
         def current_stream(self): ...
@@ -64,6 +106,10 @@ VENDOR = """
     def leaving(): return made(Leaving)
     def raising(): return made(Raising)
     def lazy(): return made(Lazy)
+    def double(): return made(Double)
+    def wild(): return made(Wild)
+    eager, vain = Eager, Vain
+    def silent(): return made(kind=Silent)
     def deadly(): return made(kind=Deadly)
     def five(): return made(kind=Five)
     def lying(): return made(capabilities={"pools": False, "template_editing": False})
@@ -123,7 +169,14 @@ def test_what_is_declared_absent_and_works_is_contradicted(capsys: pytest.Captur
         ("hanging", "the process did not come back in 8 s in a capture and its replay at *, in capture_end"),
         ("leaving", "the process ended with exit status 0 in a capture and its replay"),
         ("raising", "a capture and its replay: `graph.capture_end()` raised RuntimeError: no end today at *, line *"),
-        ("lazy", "a capture and its replay: the replay of a small graph gave [3.0*] for seven times 4"),
+        (
+            "lazy",
+            "a capture and its replay: the replay did nothing: seven times 3, plus 1, was *",
+        ),
+        ("eager", "a capture and its replay: the work ran while it was captured, and once more in the replay: *"),
+        ("vain", "a capture and its replay: the work ran while it was captured, and the replay did nothing: *"),
+        ("double", "a capture and its replay: one replay did the work twice: *"),
+        ("wild", "a capture and its replay: the replay gave wrong values: *13.0] after a replay"),
     ],
 )
 def test_a_class_that_captures_nothing_is_no_fault_of_the_adapter(
@@ -134,6 +187,13 @@ def test_a_class_that_captures_nothing_is_no_fault_of_the_adapter(
     assert re.fullmatch(re.escape(f"NOT READY: mend this first: {trouble}").replace(r"\*", ".*"), last)
     assert re.search(r"\n  read +\[1\.0, 1\.0\]\n", text)
     assert "capabilities, not tried: first mend what stands below\n" in text
+
+
+def test_a_query_that_never_sees_a_capture_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, last = _said(capsys, "vendor.py:silent")
+    (line,) = text.partition("\nto declare, or to expect as failures\n")[2].partition("\n\n")[0].splitlines()[:1]
+    assert line.strip().startswith("is_current_stream_capturing() said False inside of a capture that recorded")
+    assert (status, last) == (0, "READY: graph-conformance run --impl=vendor.py:silent")
 
 
 def test_all_faults_are_told_the_first_of_them_at_the_end(vendor: Path, capsys: pytest.CaptureFixture[str]) -> None:

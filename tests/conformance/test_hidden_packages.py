@@ -43,7 +43,7 @@ def test_report_is_written(folder: Path) -> None:
     record = _write(folder / "run.jsonl")
     process = kit(folder, *COMMAND, "report", str(record), "--output=out")
     assert process.returncode == 0, process.stderr
-    assert "<title>" in (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<title>" in (folder / "out" / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("start", [(*COMMAND, "run"), PYTEST], ids=["run", "pytest"])

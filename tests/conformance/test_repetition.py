@@ -8,6 +8,7 @@ import pytest
 import torch  # noqa: F401 - before pytester takes stock of modules
 
 from conformance import start  # noqa: F401 - likewise
+from conformance.records.record import read_record
 from conformance.records.verdicts import Verdict
 from conformance.session.repetition import LIMIT
 from tests.conformance.conftest import IMPLEMENTATION, Kit
@@ -63,6 +64,29 @@ def test_errors_that_differ_and_failures_end_nothing(kit: Kit, tests: str, verdi
     assert result.ret == status
     assert [outcome.verdict for outcome in record.results] == [verdict] * 14
     assert "STOPPED" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("where", ["--no-isolate", "--isolate"])
+def test_the_other_implementations_go_on(kit: Kit, where: str) -> None:
+    kit.tests("""
+        @pytest.mark.parametrize("number", range(14))
+        @requirement("replay.performs-work")
+        def test_it(impl, number):
+            if impl.name == "fake":
+                raise HarnessError(f"no room at {object()!r}")
+    """)
+    folder = kit.pytester.path / "records"
+    result = kit.run(where, f"--record={folder}", impl="fake.py:Fake,fake.py:Second")
+    records = {record.header.implementation: record for record in map(read_record, folder.glob("*.jsonl"))}
+    assert [outcome.verdict for outcome in records["fake"].results] == [Verdict.ERROR] * LIMIT
+    assert [outcome.verdict for outcome in records["second"].results] == [Verdict.PASS] * 14
+    first, second = records["fake"].footer, records["second"].footer
+    assert first is not None
+    assert second is not None
+    assert "10 tests of fake ended in the same error" in str(first.stopped)
+    assert second.stopped is None
+    assert result.ret == 3
+    assert result.stdout.str().count("so no other was begun") == 1
 
 
 def test_errors_are_counted_for_each_implementation(kit: Kit) -> None:

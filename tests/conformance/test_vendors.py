@@ -117,6 +117,11 @@ def test_the_accelerators_adapter_is_made_of_the_generic_api(
     assert (adapter.dialect, adapter.device) == ("accelerator", torch.device("maia", 0))
     adapter.synchronize()
     assert vars(module)["waited"]
+    # There is no generic call for it, so it is the device's own where there is one.
+    with pytest.raises(Unsupported, match="the device module has no memory_snapshot"):
+        adapter.memory_snapshot()
+    vars(module)["memory_snapshot"] = lambda: ({"address": 7},)
+    assert adapter.memory_snapshot() == [{"address": 7}]
 
 
 # -- what is not here -------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def pages(tmp_path: Path) -> Callable[[Table], tuple[Page, str]]:
     def make(table: Table) -> tuple[Page, str]:
         file = tmp_path / "table.json"
         file.write_text(json.dumps(table.to_dict()), encoding="utf-8")
-        html, markdown = write([sample(tmp_path / "good.jsonl")], tmp_path / "out", file)
+        html, markdown = write([sample(tmp_path / "good.jsonl")], tmp_path / "out", file, single=True)
         return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
 
     return make
@@ -109,9 +109,10 @@ def test_is_shown(pages: Callable[[Table], tuple[Page, str]]) -> None:
 
 
 def test_is_left_out_when_there_is_none(tmp_path: Path) -> None:
-    html, markdown = write([sample(tmp_path / "good.jsonl")], tmp_path / "out")
-    for path in (html, markdown):
-        assert "What these suites detect" not in path.read_text(encoding="utf-8")
+    _, markdown = write([sample(tmp_path / "good.jsonl")], tmp_path / "out")
+    assert "What these suites detect" not in markdown.read_text(encoding="utf-8")
+    page = Page((tmp_path / "out" / "detection.html").read_text(encoding="utf-8"))
+    assert "This report was made without the table of a self-check." in page.text
 
 
 def test_what_went_wrong_comes_first_and_the_rest_by_layer(pages: Callable[[Table], tuple[Page, str]]) -> None:
@@ -167,7 +168,8 @@ def test_hostile_texts_stay_texts(pages: Callable[[Table], tuple[Page, str]]) ->
         started_at=HOSTILE,
     )
     page, markdown = pages(table)
-    assert len(page.all("script")) == len(page.all("style")) == 1
+    assert len(page.all("style")) == 1
+    assert page.all("script") == [{"type": "application/json", "class": "matrix-data"}, {}]
     assert page.all("img") == []
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     for text in (page.raw, markdown):

@@ -27,7 +27,7 @@ def pages(tmp_path: Path) -> Callable[..., tuple[Page, str]]:
     """Report on records and return the HTML, parsed, and the Markdown."""
 
     def make(*records: Record) -> tuple[Page, str]:
-        html, markdown = write(records, tmp_path / "out")
+        html, markdown = write(records, tmp_path / "out", single=True)
         assert (html.name, markdown.name) == ("report.html", "report.md")
         return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
 
@@ -71,8 +71,11 @@ def test_failures_say_all_that_is_needed(tmp_path: Path, pages: Callable[..., tu
         "killed by SIGSEGV",
         "suites/keep.py::test_more",
     )
-    assert page.ids.index("failure-keep-graph.template-outlives-capture-end") < page.ids.index("failure-replay.twice")
-    assert page.ids.index("failure-replay.twice") < page.ids.index("requirements")
+    must, should = (
+        f"failures--sample.Graph--{name}" for name in ("keep-graph.template-outlives-capture-end", "replay.twice")
+    )
+    assert page.ids.index(must) < page.ids.index(should)
+    assert page.ids.index("index--failures") < page.ids.index("index--implementations") < page.ids.index("matrix")
     assert markdown.index("## Failures") < markdown.index("## Requirements")
 
 
@@ -103,14 +106,12 @@ def test_what_a_lost_process_left_is_shown(tmp_path: Path, pages: Callable[..., 
 
 def test_every_requirement_stands_in_the_table_by_area(tmp_path: Path, pages: Callable[..., tuple[Page, str]]) -> None:
     page, markdown = pages(sample(tmp_path / "bad.jsonl", BAD))
-    rows = {row["id"]: row for row in page.all("tr") if "data-verdicts" in row}
-    assert set(rows) == {f"requirement-{entry.id}" for entry in REQUIREMENTS}
-    verdicts = {key.removeprefix("requirement-"): row["data-verdicts"] for key, row in rows.items()}
-    assert verdicts == {
-        "keep-graph.template-outlives-capture-end": "fail",
+    assert page.matrix.levels == {entry.id: entry.level for entry in REQUIREMENTS}
+    assert {name: verdict for name, (verdict,) in page.matrix.rows.items()} == {
+        "keep-graph.template-outlives-capture-end": "FAIL",
         "keep-graph.late": "not_applicable",
         "replay.reads-now": "pass",
-        "replay.twice": "crash",
+        "replay.twice": "CRASH",
         "replay.order": "recorded",
         "replay.thermal": "untestable",
         "modes.relaxed": "unsupported",
@@ -167,7 +168,7 @@ def test_cut_off_line_is_incomplete(tmp_path: Path, pages: Callable[..., tuple[P
 
 
 def _written(path: Path, output: Path) -> tuple[Page, str]:
-    html, markdown = write([read_record(path)], output)
+    html, markdown = write([read_record(path)], output, single=True)
     return Page(html.read_text(encoding="utf-8")), markdown.read_text(encoding="utf-8")
 
 
@@ -216,10 +217,9 @@ def test_several_records_are_columns(tmp_path: Path, pages: Callable[..., tuple[
     page, markdown = both = pages(*records)
     labels = ["sample.Graph (bad)", "sample.Graph (good)", "other.Graph (other)"]
     in_both(both, *labels, "3 implementations", "The records come from different suites")
-    assert [cell["data-label"] for cell in page.all("td") if "data-label" in cell][:3] == labels
-    row = next(row for row in page.all("tr") if row.get("id") == "requirement-replay.twice")
-    assert row["data-verdicts"] == "crash pass"
-    assert "failure-sample.Graph-bad-replay.twice" in page.ids
+    assert page.matrix.labels == labels
+    assert page.matrix.rows["replay.twice"] == ["CRASH", "pass", "pass"]
+    assert "failures--sample.Graph-bad--replay.twice" in page.ids
     line = next(line for line in markdown.splitlines() if line.startswith("| `replay.twice`"))
     assert line.endswith("| should | ✸ crash | ✓ pass | ✓ pass |")
 
@@ -274,9 +274,8 @@ def test_filters_are_buttons_with_a_state(tmp_path: Path, pages: Callable[..., t
     page, _ = pages(sample(tmp_path / "bad.jsonl", BAD))
     chips = [button for button in page.all("button") if "data-kind" in button]
     assert [chip["data-value"] for chip in chips if chip["data-kind"] == "level"] == ["must", "should", "may"]
-    rows = [row["data-verdicts"].split() for row in page.all("tr") if "data-verdicts" in row]
     offered = {chip["data-value"] for chip in chips if chip["data-kind"] == "verdict"}
-    assert offered == {key for row in rows for key in row}
+    assert offered == {verdict.lower() for row in page.matrix.rows.values() for verdict in row}
     assert all(chip["aria-pressed"] == "false" and chip["type"] == "button" for chip in chips)
     # Without scripting a filter bar would do nothing, so it is not shown.
     assert "hidden" in page.all("form")[0]
@@ -313,7 +312,8 @@ def test_hostile_texts_stay_texts(tmp_path: Path, pages: Callable[..., tuple[Pag
         suite_digest=HOSTILE,
     )
     page, markdown = pages(record)
-    assert len(page.all("script")) == len(page.all("style")) == 1
+    assert len(page.all("style")) == 1
+    assert page.all("script") == [{"type": "application/json", "class": "matrix-data"}, {}]
     assert page.all("img") == []
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+", identity) for identity in page.ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -108,14 +109,38 @@ adapter = Own()
 """
 
 
-@pytest.mark.parametrize("text", [OVERRIDES, WHOLE], ids=["overrides", "whole"])
-def test_overrides_are_written_out(text: str, tmp_path: Path) -> None:
+#: A class on the host, which nobody wrote an adapter for.
+DERIVED = """
+from recorder import RecorderGraph
+
+
+class adapter(RecorderGraph):
+    def capture_end(self):
+        super().capture_end()
+        self._nodes.clear()
+"""
+
+
+PLAIN_TEST = "test_addresses.py::test_once_for_each_call"
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        (OVERRIDES, "test_streams.py"),
+        (WHOLE, "test_streams.py"),
+        (DERIVED, PLAIN_TEST),
+    ],
+    ids=["overrides", "whole", "derived"],
+)
+def test_overrides_are_written_out(text: str, file: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "eager_recorder" / "recorder.py", tmp_path)
     (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
     (tmp_path / "own.py").write_text(text, encoding="utf-8")
     command = [
         *(sys.executable, "-m", "pytest", "-q"),
         *(f"--impl={tmp_path / 'own.py'}:adapter", "--tb=no", "--no-isolate", "-p", "no:cacheprovider"),
-        *(f"--record={tmp_path / 'run.jsonl'}", "suites/replay/test_streams.py"),
+        *(f"--record={tmp_path / 'run.jsonl'}", f"suites/replay/{file}"),
     ]
     process = subprocess.run(
         command,

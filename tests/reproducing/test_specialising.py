@@ -8,6 +8,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -444,3 +445,22 @@ def test_several_results_are_computed_once() -> None:
     text, log = run(program)
     assert log == [1.0, 1.0, [1.0, 1.0], 3]
     assert text.count("aminmax") == 2
+
+
+def test_a_function_around_the_one_before_calls_that_one() -> None:
+    def program(impl: Any) -> None:
+        def call() -> str:
+            impl.module.note("inside")
+            return "done"
+
+        for _ in range(2):
+            call = partial(_around, impl, call)
+        impl.module.note(call())
+
+    _, log = run(program)
+    assert log == ["before", "before", "inside", "done"]
+
+
+def _around(impl: Any, call: Callable[[], str]) -> str:
+    impl.module.note("before")
+    return call()

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.reproducing.specialising.displays import Displays
 from conformance.reproducing.specialising.judging import is_plain
 from conformance.reproducing.specialising.nodes import Appended, Given
-from conformance.reproducing.specialising.syntax import is_trivial, place_of
+from conformance.reproducing.specialising.syntax import is_trivial, names_in, place_of
 from conformance.reproducing.values import (
     Again,
     Code,
@@ -145,7 +145,7 @@ class Comprehensions(Displays):
                 target = self._comprehension_target(generator.target, inner)
                 parts = self._elements(iterated)
                 if parts is not None and len(node.generators) == 1 and len(parts) <= 12:
-                    names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+                    names = names_in(target)
                     self._loops.append((place_of(node), names))
                 lifted = self.lift(iterated)
                 conditions = []

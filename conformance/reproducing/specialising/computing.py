@@ -9,6 +9,7 @@ import itertools
 from types import FunctionType, ModuleType
 from typing import Any
 
+from conformance.adapter.device_module import CompletedModule, GenericModule
 from conformance.errors import ConformanceError
 from conformance.reproducing import words
 from conformance.reproducing.specialising.inlining import Inlining
@@ -197,7 +198,7 @@ class Computing(Inlining):
     def _hasattr(self, arguments: list[Value], keywords: dict[str, Value]) -> Value | None:
         owner, name = arguments
         if isinstance(owner, Known) and isinstance(name, Known):
-            if owner.value is self.adapter or isinstance(owner.value, ModuleType):
+            if owner.value is self.adapter or isinstance(owner.value, ModuleType | CompletedModule | GenericModule):
                 return Known(hasattr(owner.value, name.value))
         return None
 

@@ -80,3 +80,18 @@ class Call:
     around: Callable[[Value], Status] | None = None
     yielded: Status = None
     wanted: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Lifted:
+    """A function that the script has as a value.
+
+    Attributes:
+        function: itself.
+        name: of it in the script; empty of one that has none.
+        mark: how much had been set when it was written.
+    """
+
+    function: Function
+    name: str
+    mark: int

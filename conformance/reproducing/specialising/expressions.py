@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
+from conformance.adapter.device_module import CompletedModule, GenericModule, stands_in
 from conformance.reproducing import words
 from conformance.reproducing.sources import imports_of, is_copied, is_own, unwrapped
 from conformance.reproducing.specialising.calls import Calls
@@ -136,6 +137,11 @@ class Expressions(Calls):
         value = owner.value
         if value is self.adapter:
             return self._member(name)
+        if isinstance(value, CompletedModule):
+            if stands_in(value, name):
+                return self._attribute_of_known(Known(value.generic), name)
+            own = value.own
+            return self._attribute_of_known(Known(own, parsed(own.__name__), (f"import {own.__name__}",)), name)
         if isinstance(value, ModuleType):
             if not hasattr(value, name):
                 return Code(ast.Attribute(self.lift(owner), name, ast.Load()))
@@ -210,9 +216,11 @@ class Expressions(Calls):
             return Code(parsed("Graph"))
         if name in ("module", "_module"):
             module: Any = getattr(adapter, "module", None)
-            if not isinstance(module, ModuleType):
-                raise Unwritable("an adapter without a device module")
-            return Known(module, parsed(module.__name__), (f"import {module.__name__}",))
+            if isinstance(module, ModuleType):
+                return Known(module, parsed(module.__name__), (f"import {module.__name__}",))
+            if isinstance(module, CompletedModule | GenericModule):
+                return Known(module)  # whose functions are the module's own, or written out
+            raise Unwritable("an adapter without a device module")
         if name == "device":
             return Known(adapter.device)
         if name == "runtime":

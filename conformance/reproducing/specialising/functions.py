@@ -8,12 +8,13 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.reproducing.specialising.decisions import RESERVED, Call, Frame
+from conformance.reproducing.specialising.decisions import RESERVED, Call, Frame, Lifted
 from conformance.reproducing.specialising.judging import Named
 from conformance.reproducing.specialising.lifting import Lifting
 from conformance.reproducing.specialising.syntax import is_trivial, no_arguments, parsed, place_of
 from conformance.reproducing.values import (
     Again,
+    Cell,
     Code,
     Function,
     Instance,
@@ -47,18 +48,16 @@ class Functions(Lifting):
     def _as_object(self, function: Function) -> ast.expr:
         """A function that is the same object wherever it is used."""
         place = place_of(function.node)
-        _, name = self._lifted.get(id(function), (function, None))
-        if name is not None and any(self._home.get(name) == frame.number for frame in self._frames):
-            return ast.Name(name, ast.Load())
-        if id(function) in self._lifted and place not in self.decisions.shared:
+        known = self._lifted.get(id(function))
+        if known is not None and any(self._home.get(known.name) == frame.number for frame in self._frames):
+            return ast.Name(known.name, ast.Load())
+        if known is not None and place not in self.decisions.shared:
             raise Again("shared", place)
         lambda_node = None if place in self.decisions.shared else self._as_lambda(function)
-        if lambda_node is not None:
-            self._lifted[id(function)] = function, None
-            return lambda_node
-        name = self._written_out(function, {})
-        self._lifted[id(function)] = function, name
-        return ast.Name(name, ast.Load())
+        name = self._written_out(function, {}) if lambda_node is None else ""
+        self._lifted[id(function)] = Lifted(function, name, len(self._log))
+        self._log.append((Cell((), "", 0, 0), None))  # so that a later mark is a larger one
+        return lambda_node or ast.Name(name, ast.Load())
 
     def _handed_on(self, function: Function) -> ast.expr | None:
         """What a function without parameters does nothing but call."""
@@ -72,7 +71,7 @@ class Functions(Lifting):
     def _as_lambda(self, function: Function) -> ast.Lambda | None:
         if function.context or self._is_called(function):
             return None
-        mark, names, lifted = len(self._log), set(self._names), dict(self._lifted)
+        mark, names = len(self._log), set(self._names)
         try:
             with self._frame(), self._into(None):
                 arguments, scope = self._parameters(function)
@@ -90,7 +89,7 @@ class Functions(Lifting):
             return ast.Lambda(arguments, body)
         except (NeedsStatements, NotInline):
             self._rollback(mark)
-            self._names, self._lifted = names, lifted
+            self._names = names
             return None
 
     @contextlib.contextmanager

@@ -11,7 +11,7 @@ from conformance.reproducing.specialising.decisions import NORMAL, Status
 from conformance.reproducing.specialising.endings import assigned_by, breaks, contains
 from conformance.reproducing.specialising.judging import holds_none, is_own
 from conformance.reproducing.specialising.nodes import Turn
-from conformance.reproducing.specialising.syntax import negation_of, place_of
+from conformance.reproducing.specialising.syntax import names_in, negation_of, place_of
 from conformance.reproducing.values import Again, Known, NeedsStatements, NotInline, Parts, Scope, Unwritable, Value
 
 
@@ -46,7 +46,7 @@ class Loops(Branches):
             self._level += 1
             try:
                 target = self._pattern(node.target, scope)
-                names_of_turn = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+                names_of_turn = names_in(target)
                 if isinstance(target, ast.Name) and parts is not None:
                     if all(isinstance(part, Known) and type(part.value) in (int, float) for part in parts):
                         self._numeric.add(target.id)

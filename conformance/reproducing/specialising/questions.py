@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.reproducing.specialising.judging import computes, is_computable, is_mutable_state, is_plain
 from conformance.reproducing.specialising.state import State
-from conformance.reproducing.specialising.syntax import gives
+from conformance.reproducing.specialising.syntax import gives, names_in
 from conformance.reproducing.values import Cell, Code, Function, Instance, Known, Parts, Scope, Table, Value
 
 OPERATORS: dict[type, Any] = {
@@ -46,7 +46,7 @@ class Questions(State):
             return set()
         seen.add(id(value))
         if isinstance(value, Code):
-            return {part.id for part in ast.walk(value.node) if isinstance(part, ast.Name)}
+            return names_in(value.node)
         inner: list[Value | None] = []
         names: set[str] = set()
         cells: list[Cell] = []
@@ -59,7 +59,7 @@ class Questions(State):
         elif isinstance(value, Function):
             inner += [value.receiver, *value.defaults.values()]
             scope: Scope | None = value.scope
-            used = {part.id for part in ast.walk(value.node) if isinstance(part, ast.Name)}
+            used = names_in(value.node)
             while scope is not None:
                 cells += [cell for name, cell in scope.cells.items() if name in used]
                 scope = scope.outer

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from conformance.adapter import Adapter
-from conformance.reproducing.specialising.decisions import RESERVED, Call, Decisions, Frame, Status
+from conformance.reproducing.specialising.decisions import RESERVED, Call, Decisions, Frame, Lifted, Status
 from conformance.reproducing.values import Cell, Code, Function, Known, Scope, Value
 
 
@@ -35,7 +35,7 @@ class State(abc.ABC):
         self._log: list[tuple[Cell, Value | None]] = []
         self._origins: dict[tuple[str, str], str] = {}
         self._written: dict[Any, str] = {}
-        self._lifted: dict[int, tuple[Function, str | None]] = {}  # by identity, with the names of those that have one
+        self._lifted: dict[int, Lifted] = {}
         self._active: list[Any] = []
         self._defining: list[Any] = []
         self._loops: list[tuple[Any, set[str]]] = []

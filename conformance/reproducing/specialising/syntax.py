@@ -120,3 +120,8 @@ def joined_text(values: Sequence[Value], lift: Callable[[Value], ast.expr]) -> a
         else:
             parts.append(ast.FormattedValue(node, -1, None))
     return lift(text_of(parts))
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that a node reads or sets."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

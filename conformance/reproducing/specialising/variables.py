@@ -14,7 +14,15 @@ from conformance.reproducing.specialising.decisions import Call
 from conformance.reproducing.specialising.endings import assigned_by, foreign_names, own_nodes
 from conformance.reproducing.specialising.judging import is_number, is_open, is_same, name_of
 from conformance.reproducing.specialising.questions import Questions
-from conformance.reproducing.specialising.syntax import assignment, gives, is_member, is_pure, is_trivial, place_of
+from conformance.reproducing.specialising.syntax import (
+    assignment,
+    gives,
+    is_member,
+    is_pure,
+    is_trivial,
+    names_in,
+    place_of,
+)
 from conformance.reproducing.values import (
     Again,
     Cell,
@@ -51,6 +59,10 @@ class Variables(Questions):
 
     def _assign(self, name: str, node: ast.expr) -> None:
         self._store(name)
+        if isinstance(node, ast.Lambda) and name in names_in(node.body):
+            # It means what the variable was before, and not itself.
+            node.args.kwonlyargs.append(ast.arg(name))
+            node.args.kw_defaults.append(ast.Name(name, ast.Load()))
         self._emit(assignment(name, node))
         if is_number(node, self._numeric) and name not in self._mixed:
             self._numeric.add(name)
@@ -194,6 +206,7 @@ class Variables(Questions):
             cell, value = self._log.pop()
             latest.setdefault(id(cell), (cell, cell.value))
             cell.value = value
+        self._lifted = {key: entry for key, entry in self._lifted.items() if entry.mark < mark}
         return latest
 
     def _is_called(self, function: Function) -> bool:
@@ -218,13 +231,11 @@ class Variables(Questions):
     @contextlib.contextmanager
     def _deeper(self, out: list[ast.stmt]) -> Iterator[None]:
         self._level += 1
-        lifted = dict(self._lifted)
         try:
             with self._into(out):
                 yield
         finally:
             self._level -= 1
-            self._lifted = lifted  # what has a name in there has none behind it
 
     def _attribute_cell(self, owner: Instance, name: str) -> Cell:
         if name not in owner.cells:

@@ -224,7 +224,8 @@ def test_a_hostile_name_leads_nowhere(tmp_path: Path, name: str) -> None:
     assert folder.index["records"][0]["implementation"] == name
     assert {path.name for path in tmp_path.iterdir()} == {"run.jsonl", "deep"}
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
-    assert {name.split("/")[0] for name in folder.files if "/" in name} == {"badges"}
+    folders = {name.split("/")[0] for name in folder.files if "/" in name}
+    assert folders == {"assets", "badges", "records", "requirements"}
     assert len({name.split("/")[1] for name in folder.badges}) == 1
     assert folder.suites[0].get("name") == name
 

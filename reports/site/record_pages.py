@@ -1,0 +1,73 @@
+"""A page for each record: what was run, what may be claimed, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance.requirements.profiles import PROFILES, profile_of
+from reports.formats.runs import RecordedRun
+from reports.model import Absence, Column, Finding, Observation, Report
+from reports.site.map import Map
+from reports.words import PROFILE_STANDINGS
+
+
+@dataclass(frozen=True)
+class ProfileLine:
+    """What a run says of one profile.
+
+    Attributes:
+        name, meaning: of the profile.
+        standing: what is said, in words.
+        findings: the musts of it that are not met.
+    """
+
+    name: str
+    meaning: str
+    standing: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class RecordPage:
+    """The page."""
+
+    column: Column
+    name: str
+    claim_line: str
+    remarks: tuple[str, ...]
+    profiles: tuple[ProfileLine, ...]
+    findings: tuple[Finding, ...]
+    observations: tuple[Observation, ...]
+    unsupported: tuple[Absence, ...]
+    not_applicable: tuple[Absence, ...]
+    places: Map
+
+
+def record_pages(report: Report, runs: Sequence[RecordedRun], places: Map) -> Iterator[tuple[str, RecordPage]]:
+    """Each page, and where it stands."""
+    for run in runs:
+        column = run.column
+        findings = tuple(one for one in report.findings if one.column is column)
+        page = RecordPage(
+            column=column,
+            name=run.name,
+            claim_line=run.record.claim.line,
+            remarks=run.record.remarks,
+            profiles=tuple(_profiles(run, findings)),
+            findings=findings,
+            observations=tuple(one for one in report.observations if one.column is column),
+            unsupported=tuple(one for one in report.unsupported if one.column is column),
+            not_applicable=tuple(one for one in report.not_applicable if one.column is column),
+            places=places,
+        )
+        yield places.record(column), page
+
+
+def _profiles(run: RecordedRun, findings: Sequence[Finding]) -> Iterator[ProfileLine]:
+    by_profile: dict[str, list[Finding]] = {}
+    for one in findings:
+        if one.requirement is not None and one.requirement.level == "must":
+            by_profile.setdefault(profile_of(one.requirement), []).append(one)
+    for name, standing in run.record.assessment.profiles.items():
+        yield ProfileLine(name, PROFILES[name].meaning, PROFILE_STANDINGS[standing], tuple(by_profile.get(name, ())))
