@@ -14,6 +14,7 @@ _LEVELS = (
 )
 _VERDICTS = {
     "fail": "The implementation does not do what is expected.",
+    "flaky": "It failed, and passed when it ran again. Never counted as met.",
     "crash": "The process died.",
     "timeout": "It did not come back.",
     "error": "The kit or the adapter failed, or the device had no memory, so nothing can be said.",
