@@ -23,13 +23,17 @@ class Page:
     content: object
 
 
+#: By the number of folders that a page stands in.
+_ABOVE = tuple("../" * number for number in range(4))
+
+
 class Site:
     """Pages that are files of their own."""
 
     def href(self, source: str, target: str, fragment: str = "") -> str:
         """What leads from the page `source` to a place in the page `target`."""
-        above = "../" * source.count("/")
-        return f"{above}{target}#{fragment}" if fragment else above + target
+        path = _ABOVE[source.count("/")] + target
+        return f"{path}#{fragment}" if fragment else path
 
     def anchor(self, source: str, fragment: str) -> str:  # noqa: ARG002 - the other kind of site needs it
         """The id of a place in the page `source`."""

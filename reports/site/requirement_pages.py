@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup, escape
+
 from conformance.requirements.loading import load_documents
+from conformance.text import visible
 from reports.formats.runs import RecordedRun
-from reports.model import Cell, Report, Row
+from reports.model import Report, Row
 from reports.site.history import Histories, History
 from reports.site.map import Map
 from reports.site.series import Series
@@ -35,13 +38,17 @@ class Standing:
     """What one record says of the requirement.
 
     Attributes:
+        label: of the record, escaped: it stands on the page of each requirement.
+        path: of the record's page.
         level: for the record's dialect, where it is not the page's; otherwise empty.
+        note: why it has its verdict, in a few words, or empty.
         failure: the path of the page about it, or ``None``.
     """
 
-    cell: Cell
+    label: Markup
     path: str
     level: str
+    note: str
     failure: str | None
 
 
@@ -90,6 +97,7 @@ class RequirementPages:
         self._report = report
         self._runs = runs
         self._places = places
+        self._labels = [escape(visible(run.column.label)) for run in runs]
         self._paths = [places.record(run.column) for run in runs]
         self._histories = Histories(series, runs, places)
         self._statements = _statements()
@@ -114,12 +122,13 @@ class RequirementPages:
 
     def _groups(self, row: Row) -> Iterator[Group]:
         by_word: dict[Word, list[Standing]] = {}
-        for run, path, cell in zip(self._runs, self._paths, row.cells, strict=True):
+        for run, label, path, cell in zip(self._runs, self._labels, self._paths, row.cells, strict=True):
             level = run.record.assessment.levels.get(row.requirement.id, row.requirement.level)
             standing = Standing(
-                cell,
+                label,
                 path,
                 level="" if level == row.requirement.level else level,
+                note=cell.note,
                 failure=None if cell.finding is None else self._places.failure(cell.finding),
             )
             by_word.setdefault(cell.word, []).append(standing)
