@@ -10,6 +10,7 @@ from conformance.errors import RecordError
 from conformance.files import moved_into_place
 from conformance.records.record import Record
 from conformance.selfcheck.reading import read_table
+from reports.formats.earlier import leftovers, remove
 from reports.formats.folder import NAMES, paths_of, write_files
 from reports.formats.runs import runs_of
 from reports.markdown import to_markdown
@@ -32,6 +33,8 @@ def write(
     day: date | None = None,
 ) -> list[Path]:
     """Write the pages, one column for each record, and what programs read into the folder `output`.
+
+    What an earlier report left there, and this one has not, is removed.
 
     ``docs/reports.md`` says what the pages show, ``docs/formats.md`` what the other files hold.
 
@@ -76,9 +79,11 @@ def write(
     runs = runs_of(report.columns, records)
     pages = Pages(report, runs, day or latest_day(records))
     paths = [*site_paths(pages, single=single), MARKDOWN, *paths_of(runs)]
+    earlier = leftovers(output, FILES, paths)
     with moved_into_place(*(output / path for path in paths)) as parts:
         places = dict(zip(paths, parts, strict=True))
         write_site(pages, report.title, places, single=single)
         places[MARKDOWN].write_text(to_markdown(report, pages), encoding="utf-8", newline="\n")
         write_files(report, runs, places)
+    remove(output, earlier)
     return [output / paths[0], output / MARKDOWN]

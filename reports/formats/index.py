@@ -42,14 +42,15 @@ def index(runs: Sequence[RecordedRun], files: Mapping[str, Path]) -> dict[str, A
                 "path": path,
                 "media_type": _TYPES[Path(path).suffix],
                 "bytes": file.stat().st_size,
-                "sha256": _digest(file),
+                "sha256": digest_of(file),
             }
             for path, file in files.items()
         ],
     }
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """The SHA-256 of the content of `file`."""
     digest = hashlib.sha256()
     with file.open("rb") as stream:
         while block := stream.read(_BLOCK):
