@@ -16,6 +16,9 @@ from conformance.isolation.zygote import ForkGateway
 if TYPE_CHECKING:
     from conformance.isolation.host import Host
 
+#: Seconds for a process that was ended to be gone.
+_END_S = 5.0
+
 
 class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no types
     """One worker process.
@@ -107,6 +110,10 @@ class WorkerProcess(WorkerController):  # type: ignore[misc]  # xdist ships no t
         self._host.remove_folder(self._folder)
         with contextlib.suppress(OSError, EOFError):  # the other end may be gone
             self.gateway.exit()
+        popen = self._popen
+        if isinstance(popen, subprocess.Popen):  # else it is a fork, and another process's child
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                popen.wait(_END_S)
         # Its process is no more, so that nothing at the session's end need wait for it.
         with contextlib.suppress(ValueError):
             self.nodemanager.group._gateways_to_join.remove(self.gateway)  # noqa: SLF001

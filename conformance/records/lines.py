@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -122,9 +122,11 @@ def parse_object(text: bytes, limit: int = LINE_LIMIT) -> dict[str, Any]:
         raise ValueError(f"is nested deeper than {DEPTH_LIMIT} levels") from None
     if not isinstance(value, dict):
         raise ValueError("is not a JSON object")  # noqa: TRY004 - a value of a file, no argument
-    # Most lines are too short for such a text, and have too few brackets to lie so deep.
-    if len(text) > TEXT_LIMIT or text.count(b"[") + text.count(b"{") >= DEPTH_LIMIT:
-        _check_extent(value)
+    # Most lines have too few brackets to lie so deep, and are too short for such a text.
+    if text.count(b"[") + text.count(b"{") >= DEPTH_LIMIT:
+        _check_depth(value)
+    if len(text) > TEXT_LIMIT:
+        _check_texts(value)
     return value
 
 
@@ -146,28 +148,30 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
-def _check_extent(value: Any) -> None:
-    """Refuse what lies too deep and texts that are too long."""
+def _check_depth(value: Any) -> None:
     level = [value]
-    for _ in range(DEPTH_LIMIT):
-        deeper: list[Any] = []
-        for each in level:
-            if isinstance(each, dict):
-                _check_texts(each)
-                deeper += each.values()
-            elif isinstance(each, list):
-                deeper += each
-            elif isinstance(each, str) and len(each) > TEXT_LIMIT:
-                raise ValueError(f"has a text of more than {TEXT_LIMIT} characters")
-        level = deeper
+    for _ in range(DEPTH_LIMIT - 1):
+        level = [each for outer in level for each in _within(outer) if isinstance(each, (dict, list))]
         if not level:
             return
-    raise ValueError(f"is nested deeper than {DEPTH_LIMIT} levels")
+    if any(level):
+        raise ValueError(f"is nested deeper than {DEPTH_LIMIT} levels")
 
 
-def _check_texts(keys: dict[str, Any]) -> None:
-    if any(len(key) > TEXT_LIMIT for key in keys):
+def _check_texts(value: Any) -> None:
+    """Refuse texts that are too long, in what does not lie too deep."""
+    if isinstance(value, str) and len(value) > TEXT_LIMIT:
         raise ValueError(f"has a text of more than {TEXT_LIMIT} characters")
+    if isinstance(value, (dict, list)):
+        for each in _within(value):
+            _check_texts(each)
+    if isinstance(value, dict):
+        for key in value:
+            _check_texts(key)
+
+
+def _within(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _shown(text: str) -> str:

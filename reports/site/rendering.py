@@ -109,6 +109,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("reports.site"),
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         finalize=lambda value: value if isinstance(value, Markup) else visible(value),
         trim_blocks=True,

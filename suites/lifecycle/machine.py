@@ -246,7 +246,8 @@ class Machine(RuleBasedStateMachine):
         if read == written and kind == "copy_":
             kind = "add_"
         item = Work(kind, written, read, number)
-        if forked and kind != "affine" and self.impl.owes("fork_join"):
+        # The documents of the other classes do not say that streams fork.
+        if forked and kind != "affine" and self.impl.dialect == "cuda" and self.impl.owes("fork_join"):
             self._forked(item)
         else:
             self.call(item.text(), "ordinary operators can be captured")

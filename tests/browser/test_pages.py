@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urldefrag, urlsplit
@@ -104,3 +105,17 @@ def test_pages_can_be_printed(site: Site, visits: Visits) -> None:
         assert page.evaluate(_BESIDE)[0] <= 0, name
         assert not any(one.is_visible() for one in page.locator("nav, form").all()), name
         assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_each_question_is_answered_a_click_away(site: Site, visits: Visits) -> None:
+    page = visits().open(site.address(site.pages[0]))
+    assert page.locator(".questions dt").count() == 5
+    answers = [link.get_attribute("href") or "" for link in page.locator(".questions dd a").all()]
+    assert len(answers) >= 5
+    for answer in answers:
+        page.goto(site.address(site.pages[0]))
+        page.locator(f'.questions a[href="{answer}"]').first.click()
+        page.wait_for_url(re.compile(re.escape(answer) + "$"))
+        if "#" in answer:
+            assert page.locator(":target").is_visible(), answer
+        assert page.locator("h1").first.is_visible()

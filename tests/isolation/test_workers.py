@@ -80,9 +80,11 @@ def test_a_class_that_ends_the_process_of_every_instance_is_charged_with_it(
 
 
 def test_a_refusal_in_a_worker_is_the_sessions(toy_folder: Path, tmp_path: Path) -> None:
-    outcome = session(toy_folder, tmp_path / "run.jsonl", "--impl=toy.py:Nothing")
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "--impl=toy.py:Nothing", PYTHONWARNINGS="default")
     assert outcome.status == 4
     assert "ERROR: conformance: --impl=toy.py:Nothing: toy.py has no attribute 'Nothing'" in outcome.output
+    # Its process was waited for.
+    assert "is still running" not in outcome.output
 
 
 def test_the_parent_imports_no_backend_and_no_torch(hostile_folder: Path, tmp_path: Path) -> None:

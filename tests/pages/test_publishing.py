@@ -171,6 +171,7 @@ class Repository:
             self._git(self.folder, "clone", "--quiet", str(self.origin), str(checkout))
         self._git(checkout, "fetch", "--quiet", "origin", "main")
         self._git(checkout, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
+        # Untracked files stay, which is more than most hosts leave.
         job = Job()
         for step in steps():
             if step.name == "Install" or step.run is None or not step.holds(ref, failed=job.failed is not None):
