@@ -10,6 +10,7 @@ from conformance.errors import RecordError
 from conformance.files import moved_into_place
 from conformance.records.record import Record
 from conformance.selfcheck.reading import read_table
+from reports.earlier import files_of, remove
 from reports.formats.folder import NAMES, paths_of, write_files
 from reports.formats.runs import runs_of
 from reports.markdown import to_markdown
@@ -41,6 +42,8 @@ def write(
         self_check: a file with what ``graph-conformance self-check --json`` printed, to be shown too.
         single: whether all pages are one file that needs no other.
         day: that the days of waivers are counted from; by default the day of the latest run.
+
+    Files of an earlier report that this one has not are removed, if they are as that report wrote them.
 
     Returns:
         The page to begin with, and the same as Markdown; ``index.json`` beside them names all files.
@@ -75,10 +78,12 @@ def write(
     report = build(records, None if self_check is None else read_table(self_check))
     runs = runs_of(report.columns, records)
     pages = Pages(report, runs, day or latest_day(records))
+    earlier = files_of(output, FILES)
     paths = [*site_paths(pages, single=single), MARKDOWN, *paths_of(runs)]
     with moved_into_place(*(output / path for path in paths)) as parts:
         places = dict(zip(paths, parts, strict=True))
         write_site(pages, report.title, places, single=single)
         places[MARKDOWN].write_text(to_markdown(report, pages), encoding="utf-8", newline="\n")
         write_files(report, runs, places)
+    remove(output, {path: digest for path, digest in earlier.items() if path not in places})
     return [output / paths[0], output / MARKDOWN]

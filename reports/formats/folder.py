@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from reports.formats import badges
 from reports.formats.ctrf import Ctrf, ctrf_path
-from reports.formats.index import index
+from reports.formats.index import INDEX, index
 from reports.formats.json_text import JsonList, json_text
 from reports.formats.junit import JUnit
 from reports.formats.report_json import report_head, report_records
@@ -23,10 +23,9 @@ _TRACEABILITY = "traceability.json"
 _REQUIREMENTS = "requirements.csv"
 _RESULTS = "results.csv"
 _JUNIT = "junit.xml"
-_INDEX = "index.json"
 
 #: What is written into the folder: files, and folders of files.
-NAMES = (_REPORT, _INDEX, _TRACEABILITY, _REQUIREMENTS, _RESULTS, _JUNIT, "ctrf.json", "ctrf", "badges")
+NAMES = (_REPORT, INDEX, _TRACEABILITY, _REQUIREMENTS, _RESULTS, _JUNIT, "ctrf.json", "ctrf", "badges")
 
 
 def paths_of(runs: Sequence[RecordedRun]) -> list[str]:
@@ -35,7 +34,7 @@ def paths_of(runs: Sequence[RecordedRun]) -> list[str]:
         *(_REPORT, _TRACEABILITY, _REQUIREMENTS, _RESULTS, _JUNIT),
         *(ctrf_path(run, alone=len(runs) == 1) for run in runs),
         *(badges.badge_path(run, name) for run in runs for name in badges.NAMES),
-        _INDEX,
+        INDEX,
     ]
 
 
@@ -59,8 +58,8 @@ def write_files(report: Report, runs: Sequence[RecordedRun], places: Mapping[str
     for run in runs:
         for name in badges.NAMES:
             _write_json(places[badges.badge_path(run, name)], badges.badge(run, name))
-    others = {path: place for path, place in places.items() if path != _INDEX}
-    _write_json(places[_INDEX], index(runs, others))
+    others = {path: place for path, place in places.items() if path != INDEX}
+    _write_json(places[INDEX], index(runs, others))
 
 
 def _write_report(report: Report, runs: Sequence[RecordedRun], place: Path) -> None:

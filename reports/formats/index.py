@@ -11,6 +11,7 @@ from reports.formats.badges import NAMES, badge_path
 from reports.formats.report_json import identity
 from reports.formats.runs import RecordedRun
 
+INDEX = "index.json"
 #: Grows when a reader of the old form would be misled.
 SCHEMA = 1
 _BLOCK = 1 << 20
@@ -42,14 +43,15 @@ def index(runs: Sequence[RecordedRun], files: Mapping[str, Path]) -> dict[str, A
                 "path": path,
                 "media_type": _TYPES[Path(path).suffix],
                 "bytes": file.stat().st_size,
-                "sha256": _digest(file),
+                "sha256": digest_of(file),
             }
             for path, file in files.items()
         ],
     }
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """The SHA-256 of a file."""
     digest = hashlib.sha256()
     with file.open("rb") as stream:
         while block := stream.read(_BLOCK):
