@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.records.record import Record
@@ -58,10 +58,30 @@ def small_site(folder: Path, *, single: bool = False) -> Site:
     records = [
         sample(folder / "good.jsonl"),
         sample(folder / "earlier.jsonl", GOOD, implementation="broken.Graph", started_at="2030-01-01T00:00:00Z"),
-        sample(folder / "bad.jsonl", [*BAD, WAIVED], implementation="broken.Graph"),
+        sample(folder / "bad.jsonl", [DRAWN, *BAD[1:], WAIVED], implementation="broken.Graph"),
     ]
     return site_of(records, folder / "report", single=single)
 
 
 _WAIVER = {"reason": "known", "link": "https://example.org/1", "owner": "us", "expires": "2030-02-01"}
 WAIVED = result("modes.py::test_waived", "modes.strict", Verdict.WAIVED, waiver={**_WAIVER, "verdict": "fail"})
+#: A failure whose page has both drawings: of a graph, and of the order of calls.
+DRAWN = replace(
+    BAD[0],
+    calls=("adapter.capture(g0, stream=None)", "  g0.capture_begin(pool=None)", "  g0.capture_end()", "g0.replay()"),
+    graphs=(
+        {
+            "name": "g0",
+            "source": "runtime",
+            "state": "instantiated",
+            "pool": "p0",
+            "nodes": [
+                {"kind": "Memset", "label": "", "stream": "s0"},
+                {"kind": "Kernel", "label": "void at::native::vectorized_elementwise_kernel<4, float>", "stream": "s0"},
+                {"kind": "Kernel", "label": "add", "stream": "s1"},
+                {"kind": "Memcpy", "label": "", "stream": "s0"},
+            ],
+            "edges": [[0, 1], [0, 2], [1, 3], [2, 3]],
+        },
+    ),
+)
