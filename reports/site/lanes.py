@@ -15,7 +15,11 @@ _CALL = re.compile(
 _STREAM = re.compile(r"\bs\d+\b")
 _EVENT = re.compile(r"\be\d+\b")
 #: Calls on a graph that are points in the work of a stream.
-_POINTS = frozenset({"capture_begin", "capture_end", "instantiate", "replay", "reset"})
+_POINTS = frozenset(
+    {"capture_begin", "capture_end", "capture_end_pre", "capture_end_post", "instantiate", "replay", "reset"}
+)
+#: Those after which a graph captures no more.
+_ENDS = frozenset({"capture_end", "capture_end_pre", "reset"})
 #: Lanes of streams that the calls do not name.
 _CURRENT, _OWN = "current stream", "its own stream"
 
@@ -26,7 +30,7 @@ class Point:
 
     Attributes:
         lane: the stream's name, or words for one that no call names.
-        label: the call in a word or two.
+        label: the call in a word or two, with a cross before one that raised.
         said: the whole line.
         after: the places of the points in other lanes that it makes its own lane wait for.
         capture: the graph that captures then, and how many captures were begun before this one.
@@ -118,8 +122,8 @@ class _Reader:
         if name == "capture_begin" and worked:
             self._captures.append((graph, self._begun))
             self._begun += 1
-        self._add(Point(self._lane, f"{graph} {name}", said))
-        if name in {"capture_end", "reset"}:
+        self._add(Point(self._lane, f"{graph} {name}" if worked else f"✗{graph} {name}", said))
+        if name in _ENDS:
             self._captures = [capture for capture in self._captures if capture[0] != graph]
 
     def _add(self, point: Point) -> None:

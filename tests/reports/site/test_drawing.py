@@ -174,6 +174,12 @@ def test_a_block_is_over_when_all_that_happened_while_it_was_left_is() -> None:
     points = points_of(calls)
     assert [point.lane for point in points] == ["s0", "s0", "s4", "s4", "its own stream"]
     assert [point.capture for point in points] == [("g0", 0), ("g0", 0), None, None, ("g1", 1)]
+    assert [point.label for point in points if "✗" in point.label] == ["✗g0 capture_begin"]
+
+
+def test_a_capture_is_over_after_the_first_of_its_phases() -> None:
+    points = points_of(["g0.capture_begin()", "g0.capture_end_pre()", "g0.instantiate()", "g0.capture_end_post()"])
+    assert [point.capture for point in points] == [("g0", 0), ("g0", 0), None, None]
 
 
 def test_calls_without_streams_and_graphs_are_not_drawn() -> None:
