@@ -41,7 +41,7 @@ check: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	for folder in examples/*/; do $(BIN)/mypy $$folder*.py || exit $$?; done
+	for folder in $(sort $(dir $(wildcard examples/*/*.py))); do $(BIN)/mypy $$folder*.py || exit $$?; done
 	MYPYPATH=examples/standins $(BIN)/mypy --explicit-package-bases examples/standins
 	$(BIN)/graph-conformance requirements --check $(REQUIREMENTS)
 

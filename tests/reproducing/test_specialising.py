@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from conformance.adapter import Dialect, ModuleAdapter
+from conformance.adapter.device_module import HostStream
 from conformance.checks import expect, expect_no_raise, expect_raises
 from conformance.reproducing.values import Known
 from conformance.reproducing.writing import specialised
@@ -464,3 +465,16 @@ def test_a_function_around_the_one_before_calls_that_one() -> None:
 def _around(impl: Any, call: Callable[[], str]) -> str:
     impl.module.note("before")
     return call()
+
+
+def test_an_object_of_the_kit_that_holds_nothing_is_one_of_the_script() -> None:
+    def program(impl: Any, stream: Any) -> None:
+        impl.module.note(stream)
+        stream.wait_stream(stream)
+        impl.module.note(stream.query())
+
+    text, (noted, answer) = run(program, stream=HostStream())
+    assert type(noted).__name__ == "HostStream"
+    assert type(noted) is not HostStream
+    assert answer is True
+    assert "conformance" not in text

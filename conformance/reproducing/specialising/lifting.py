@@ -115,6 +115,9 @@ class Lifting(Variables):
         found = self._import_of(value)
         if found is not None:
             return found
+        if is_copied(type(value).__module__) and not getattr(value, "__dict__", True):
+            # One of the kit's that holds nothing is like any other one.
+            return ast.Call(ast.Name(self._class(type(value)), ast.Load()), [], [])
         raise Unwritable(repr(value))
 
     def _display(self, value: Any, known: Known) -> ast.expr:
