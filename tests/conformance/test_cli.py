@@ -10,6 +10,7 @@ import sys
 import types
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,7 +139,7 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """The reports, which write next to nothing."""
     import reports as module
 
-    def write(records: list[Path], output: Path, self_check: Path | None) -> list[Path]:
+    def write(records: list[Path], output: Path, self_check: Path | None, **settings: Any) -> list[Path]:
         page = output / "index.html"
         output.mkdir(parents=True)
         page.write_text(f"{len(records)} records", encoding="utf-8")
@@ -173,7 +174,7 @@ def test_report_to_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest
 def test_a_refusal_of_the_reports_is_one_line(
     reports: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(records: list[Path], output: Path, self_check: Path | None) -> list[Path]:
+    def refuse(records: list[Path], output: Path, self_check: Path | None, **settings: Any) -> list[Path]:
         raise RecordError("two records of one run")
 
     monkeypatch.setattr(reports, "write", refuse)

@@ -107,10 +107,12 @@ def test_a_class_on_the_host_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_pages_say_it_in_words(tmp_path: Path) -> None:
     record = sample(tmp_path / "run.jsonl", environment=_environment("reference"))
-    for page in write([record], tmp_path):
-        text = page.read_text(encoding="utf-8").replace("&#39;", "'")
-        assert f"sample.Graph: ran on {SIMULATION}." in text
-        assert f"sample.Graph: {OWN_CLASS}." in text
+    first, markdown = write([record], tmp_path)
+    own = tmp_path / "records" / "sample.Graph.html"
+    for page in (first, markdown, own):
+        text = page.read_text(encoding="utf-8").replace("&#39;", "'").lower()
+        assert f"ran on {SIMULATION}" in text
+        assert OWN_CLASS in text
 
 
 def test_a_home_folder_is_nowhere_in_what_is_published(tmp_path: Path) -> None:
