@@ -154,15 +154,7 @@ class Tracer:
                 self._given(name, result, kept)
                 return result
             text = f"{prefix}{self._words(arguments, settings)})"
-            number = self._begin(text)
-            here.quiet = _NO_ADAPTER
-            try:
-                result = method(*arguments, **settings)
-            except BaseException as error:
-                self._raised(number, error)
-                raise
-            finally:
-                here.quiet = 0
+            number, result = self._noted(text, _NO_ADAPTER, method, arguments, settings)
             self._end(number, "" if result is None or is_block else self._given(name, result, kept))
             return _Block(self, text, result) if is_block and hasattr(result, "__exit__") else result
 
@@ -178,17 +170,13 @@ class Tracer:
             known, rest = self.names.graph(arguments[0]), arguments[1:]
             if name == "capture_begin":
                 self._note_pool(known, rest, settings)
-            number = self._begin(f"{known.name}.{name}({self._words(rest, settings)})")
-            quiet, self._here.quiet = self._here.quiet, 0
+            text = f"{known.name}.{name}({self._words(rest, settings)})"
             try:
-                result = method(*arguments, **settings)
-            except BaseException as error:
+                number, result = self._noted(text, 0, method, arguments, settings)
+            except BaseException:
                 if name == "capture_end":
                     known.state = "failed"
-                self._raised(number, error)
                 raise
-            finally:
-                self._here.quiet = quiet
             if state is not None:
                 known.state = state
             known.kept |= name == "enable_debug_mode"
@@ -206,15 +194,8 @@ class Tracer:
                 return method(*arguments, **settings)
             owner, rest = arguments[0], arguments[1:]
             self._meet(owner, kind)
-            number = self._begin(f"{self._word(owner)}.{name}({self._words(rest, settings)})")
-            quiet, self._here.quiet = self._here.quiet, _NOTHING
-            try:
-                result = method(*arguments, **settings)
-            except BaseException as error:
-                self._raised(number, error)
-                raise
-            finally:
-                self._here.quiet = quiet
+            text = f"{self._word(owner)}.{name}({self._words(rest, settings)})"
+            number, result = self._noted(text, _NOTHING, method, arguments, settings)
             if name == "record_event":
                 self._meet(result, "event")
             self._end(number, "" if result is None else f" -> {self._word(result)}")
@@ -234,6 +215,26 @@ class Tracer:
             raise
         self._end(number, "")
         return result
+
+    def _noted(
+        self,
+        text: str,
+        quiet: int,
+        method: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        settings: dict[str, Any],
+    ) -> tuple[int, Any]:
+        """Make a call, of which `quiet` are not noted; its number, which has yet to end, and what it gave."""
+        number = self._begin(text)
+        here = self._here
+        before, here.quiet = here.quiet, quiet
+        try:
+            return number, method(*arguments, **settings)
+        except BaseException as error:
+            self._raised(number, error)
+            raise
+        finally:
+            here.quiet = before
 
     def _begin(self, text: str) -> int:
         here = self._here

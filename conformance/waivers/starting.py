@@ -111,11 +111,7 @@ def start_of(path: Path, today: date) -> str:
 
 def _needs_waiver(result: TestResult, scored: Iterable[str]) -> bool:
     """Whether it counts: a failure of what is judged, and any crash or hang."""
-    if result.verdict is Verdict.WAIVED:
-        return False
-    if result.rejection is Verdict.FAIL:
-        return bool(_scored_ids(result, scored))
-    return result.verdict.rejects
+    return result.verdict.rejects and (result.rejection is not Verdict.FAIL or bool(_scored_ids(result, scored)))
 
 
 def _scored_ids(result: TestResult, scored: Iterable[str]) -> list[str]:
