@@ -80,7 +80,7 @@ def _keep_traceback(error: Exception) -> str:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """What parses `words`: of all commands but the one that they name, no more than is listed."""
+    """What parses `words`: the command that they name, or the list of all."""
     parser: argparse.ArgumentParser = _Parser(
         prog="graph-conformance", description="Tests graph capture classes against their documents."
     )
@@ -98,7 +98,7 @@ def _add_own(commands: Commands, own: Mapping[str, Command], wanted: str) -> Non
     for name, (module, about) in own.items():
         if name == wanted:
             importlib.import_module(f"conformance.cli.{module}").add(commands)
-        else:
+        elif wanted not in OWN:  # somebody asks what there is, or for what there is not
             commands.add_parser(name, help=about)
 
 
