@@ -48,13 +48,13 @@ FURTHER = (
 )
 
 
-#: The command, and the same over the suite of the face that the catalogue is about.
+#: The command, and the same over the suite that rejects what is wrong in the catalogue.
 COMMAND = "from conformance.cli import main; raise SystemExit(main())"
-OF_A_FACE = f"""
+OF_MODES = f"""
 from functools import partial
 from conformance.paths import SUITES
 from conformance.selfcheck import check
-check.run = partial(check.run, suites=SUITES / "accelerator")
+check.run = partial(check.run, suites=SUITES / "error_modes")
 {COMMAND}
 """
 
@@ -114,7 +114,7 @@ def test_a_variant_is_accepted(good: tuple[int, dict[str, Any]]) -> None:
 def test_what_should_have_been_rejected_fails_the_command(tmp_path: Path) -> None:
     page = tmp_path / "table.md"
     modules = ["--faults=tests.selfcheck.neutral", "--variants=tests.selfcheck.neutral"]
-    status, printed = self_check("--json", *modules, f"--markdown={page}", code=OF_A_FACE)
+    status, printed = self_check("--json", *modules, f"--markdown={page}", code=OF_MODES)
     table = rows(printed)
     assert status == 1
     assert table["neutral"]["outcome"] == "survived"
