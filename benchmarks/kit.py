@@ -93,7 +93,7 @@ def start_of_help(folder: Path, repeats: int) -> float:
 
 def _per_test(folder: Path, repeats: int, *words: str) -> float:
     """Seconds that the kit adds to an empty test of a requirement, recorded."""
-    commands = {}
+    commands: dict[str, Sequence[str]] = {}
     for count in (FEW, MANY):
         for kind, text in (("bare", EMPTY), ("kit", EMPTY_OF_A_REQUIREMENT)):
             (folder / f"test_{kind}_{count}.py").write_text(text.format(count=count), encoding="utf-8")

@@ -5,10 +5,11 @@ Names, messages and warnings come from implementations, and from records that an
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +142,10 @@ def published(text: str, limit: int = TEXT_LIMIT) -> str:
 
 def _working_folders() -> list[str]:
     try:
-        folder = Path.cwd()
+        folder = os.getcwd()  # noqa: PTH109 - a string is all that is needed, for each text of each result
     except OSError:  # it may be deleted meanwhile
         return []
-    return _nameable([os.environ.get("PWD", ""), str(folder)])
+    return _nameable(os.environ.get("PWD", ""), folder)
 
 
 def _homes() -> list[str]:
@@ -152,10 +153,11 @@ def _homes() -> list[str]:
         home = Path.home()
     except RuntimeError:  # neither the environment nor the system knows one
         return []
-    return _nameable([str(home), str(home.resolve())])
+    return _nameable(str(home), str(home.resolve()))
 
 
-def _nameable(folders: Iterable[str]) -> list[str]:
+@functools.lru_cache(maxsize=16)
+def _nameable(*folders: str) -> list[str]:
     """Those that a path can be told to lie in, the deepest first."""
     paths = {Path(folder) for folder in folders if folder}
     return sorted({str(path) for path in paths if path.is_absolute() and path != path.parent}, key=len, reverse=True)

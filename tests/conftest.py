@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+# Before pytester takes stock of modules: a session in this process forgets what it imported, and torch loads only once.
+import torch  # noqa: F401
+
 # Most sessions that tests start are about something else, and each script takes as long as an import of torch.
 os.environ.setdefault("GRAPH_CONFORMANCE_TRY_SCRIPTS", "0")
 

@@ -36,6 +36,7 @@ from conformance.session.judging import (
     starved,
     with_residue,
 )
+from conformance.session.logs import leave_logs_out
 from conformance.session.outcome import Outcome, attach
 from conformance.text import brief, each_text, said, visible
 
@@ -184,6 +185,11 @@ class Executor:
             self.selection.narrowed = True
 
     # -- running ------------------------------------------------------------------------------------------------------
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Capture no logs that nobody reads."""
+        if not self.config.option.collectonly:
+            leave_logs_out(self.config, session.items)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
