@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import pathlib
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -201,18 +199,6 @@ class CUDAGraph(GraphCore):
         self.register_destroy_callback(
             functools.partial(id, obj), synchronize_before_release=synchronize_before_release
         )
-
-    def export_dot(self, path: str | os.PathLike[str]) -> RemovableHandle:
-        """Write the template to `path` in DOT format at the end of each capture."""
-        return self.register_capture_end_hook(lambda graph: print_dot(graph, "export_dot()", path))
-
-    def export_graph_data(self, path: str | os.PathLike[str]) -> RemovableHandle:
-        """Write `get_graph_data` to `path` with pickle after each instantiation."""
-
-        def write(graph: CUDAGraph) -> None:
-            pathlib.Path(path).write_bytes(pickle.dumps(graph.get_graph_data()))
-
-        return self.register_post_instantiate_hook(write)
 
     def _begun(self) -> None:
         super()._begun()
