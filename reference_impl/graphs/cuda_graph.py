@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -178,27 +177,31 @@ class CUDAGraph(GraphCore):
         return self._replay_end_hooks.register(hook)
 
     def register_destroy_callback(
-        self, callback: Callable[[], object], *, synchronize_before_release: bool = False
-    ) -> None:
-        """Have ``callback()`` called once, when this capture goes: at `reset`, or when the graph is collected.
+        self, cb: Callable[[], object], *, synchronize_before_release: bool = False
+    ) -> RemovableHandle:
+        """Have ``cb()`` called once, when this capture goes: at `reset`, or when the graph is collected.
 
         Args:
-            callback: must not refer to the graph, which would then never be collected; what it raises is logged.
-            synchronize_before_release: first wait for the device.
+            cb: must not refer to the graph, which would then never be collected; what it raises is logged.
+            synchronize_before_release: first wait for the streams that the graph was replayed on.
 
         Raises:
-            TypeError: `callback` cannot be called.
+            TypeError: `cb` cannot be called.
         """
-        if not callable(callback):
-            raise TypeError(f"register_destroy_callback(): the callback must be callable, and {callback!r} is not")
-        self._holds.destroy_callbacks.append(callback)
-        self._holds.synchronize_first |= synchronize_before_release
+        if not callable(cb):
+            raise TypeError(f"register_destroy_callback(): the callback must be callable, and {cb!r} is not")
+        self._holds.ending.synchronize_first |= synchronize_before_release
+        return self._holds.ending.call(cb)
 
-    def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> None:
-        """Keep `obj` alive as long as this capture: until `reset`, or until the graph is collected."""
-        self.register_destroy_callback(
-            functools.partial(id, obj), synchronize_before_release=synchronize_before_release
-        )
+    def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> RemovableHandle:
+        """Keep `obj` alive as long as this capture: until `reset`, or until the graph is collected.
+
+        Args:
+            obj: must not refer to the graph, which would then never be collected.
+            synchronize_before_release: first wait for the streams that the graph was replayed on.
+        """
+        self._holds.ending.synchronize_first |= synchronize_before_release
+        return self._holds.ending.keep(obj)
 
     def _begun(self) -> None:
         super()._begun()
@@ -217,6 +220,7 @@ class CUDAGraph(GraphCore):
             self._in_post_instantiate = False
 
     def _replaying(self) -> None:
+        self._holds.ending.note_replay(self._device.current_stream())
         super()._replaying()
         self._replay_start_hooks.fire(self)
 
