@@ -183,14 +183,15 @@ class CUDAGraph(GraphCore):
 
         Args:
             cb: must not refer to the graph, which would then never be collected; what it raises is logged.
-            synchronize_before_release: first wait for the streams that the graph was replayed on.
+            synchronize_before_release: first wait for the streams that the graph is replayed on from now on.
 
         Raises:
             TypeError: `cb` cannot be called.
         """
         if not callable(cb):
             raise TypeError(f"register_destroy_callback(): the callback must be callable, and {cb!r} is not")
-        self._holds.ending.synchronize_first |= synchronize_before_release
+        if synchronize_before_release:
+            self._holds.ending.wait_for_replays(self._replay_start_hooks)
         return self._holds.ending.call(cb)
 
     def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> RemovableHandle:
@@ -198,9 +199,10 @@ class CUDAGraph(GraphCore):
 
         Args:
             obj: must not refer to the graph, which would then never be collected.
-            synchronize_before_release: first wait for the streams that the graph was replayed on.
+            synchronize_before_release: first wait for the streams that the graph is replayed on from now on.
         """
-        self._holds.ending.synchronize_first |= synchronize_before_release
+        if synchronize_before_release:
+            self._holds.ending.wait_for_replays(self._replay_start_hooks)
         return self._holds.ending.keep(obj)
 
     def _begun(self) -> None:
@@ -220,7 +222,6 @@ class CUDAGraph(GraphCore):
             self._in_post_instantiate = False
 
     def _replaying(self) -> None:
-        self._holds.ending.note_replay(self._device.current_stream())
         super()._replaying()
         self._replay_start_hooks.fire(self)
 

@@ -10,21 +10,17 @@ from torch.utils.hooks import RemovableHandle
 
 from reference_impl.devices.protocol import Device, Stream
 from reference_impl.errors import GraphError, check
-from reference_impl.graphs.hooks import guarded
+from reference_impl.graphs.hooks import Hooks, guarded
 
 
 class Ending:
-    """The callbacks of one capture's end, and what it keeps alive until then.  Must not refer to the graph.
-
-    Attributes:
-        synchronize_first: whether the replays must be over before anything is released.
-    """
+    """The callbacks of one capture's end, and what it keeps alive until then.  Refers to no graph."""
 
     def __init__(self) -> None:
-        self.synchronize_first = False
         self._callbacks: OrderedDict[int, Callable[[], object]] = OrderedDict()
         self._objects: OrderedDict[int, object] = OrderedDict()
         self._replayed_on: dict[int, Stream] = {}
+        self._noting: RemovableHandle | None = None
 
     def call(self, callback: Callable[[], object]) -> RemovableHandle:
         """Have `callback` called; the handle's ``remove()`` takes it out again."""
@@ -38,23 +34,29 @@ class Ending:
         self._objects[handle.id] = obj
         return handle
 
-    def note_replay(self, stream: Stream) -> None:
-        """There is a replay on `stream`."""
+    def wait_for_replays(self, hooks: Hooks) -> None:
+        """Wait for the streams of all later replays before anything is released.
+
+        Args:
+            hooks: called before each replay.  Only a graph that needs it notes its streams.
+        """
+        if self._noting is None:
+            self._noting = hooks.register(self._note_replay)
+
+    def _note_replay(self, graph: Any) -> None:
+        stream = graph._device.current_stream()
         self._replayed_on[stream.cuda_stream] = stream
 
     def fire(self, device: Device) -> None:
         """Call the callbacks in the order of their registration, then let go what was kept.  Raises nothing."""
-        if self.synchronize_first:
-            self._wait_for_replays(device)
+        if self._noting is not None:
+            self._noting.remove()
+        for handle in self._replayed_on:  # and for no other stream: one of those may be capturing
+            guarded("synchronization before release", lambda handle=handle: _wait(device.runtime, handle))  # type: ignore[misc]  # bound at once
         for callback in list(self._callbacks.values()):
             guarded("destroy callback", callback)
         self._callbacks.clear()
         self._objects.clear()
-
-    def _wait_for_replays(self, device: Device) -> None:
-        """Wait for the streams of this capture's replays, and for no others: one of those may be capturing."""
-        for handle in self._replayed_on:
-            guarded("synchronization before release", lambda handle=handle: _wait(device.runtime, handle))  # type: ignore[misc]  # bound at once
 
 
 def _wait(runtime: Any, stream: int) -> None:
