@@ -117,6 +117,8 @@ class _Holdings:
 class GraphCore:
     """Capture, instantiation and replay on the runtime and device boundaries."""
 
+    #: What messages call such a graph.
+    _name = "graph"
     #: What a capture error mode means to the runtime.
     _modes: Mapping[str, str] = MODES
 
@@ -216,7 +218,8 @@ class GraphCore:
             raise
         if int(runtime.cudaGraphGetNodes(holds.template)[2]) == 0:
             warnings.warn(
-                "The captured graph is empty: no work was given to the capturing stream, or it went to another one.",
+                # The first words are what programs filter this warning by.
+                f"The {self._name} is empty: no work was given to the capturing stream, or it went to another one.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -24,6 +24,8 @@ class CUDAGraph(GraphCore):
             `replay`.
     """
 
+    _name = "CUDA Graph"
+
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__(keep_graph)
         self._capture_start_hooks = Hooks("capture_start")

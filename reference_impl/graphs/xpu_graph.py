@@ -16,6 +16,8 @@ class XPUGraph(DumpsWhenEnabled):
             stays; the executable is made by `instantiate`, or by the first `replay`.
     """
 
+    _name = "XPU Graph"
+
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__(keep_graph)
 
