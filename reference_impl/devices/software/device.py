@@ -48,8 +48,8 @@ class SoftwareDevice:
     def new_stream(self) -> Stream:
         return self._streams.new()
 
-    def new_event(self) -> Event:
-        return Event(self._streams)
+    def new_event(self, **settings: bool) -> Event:
+        return Event(self._streams, **settings)
 
     def current_stream(self) -> Stream:
         return self._streams.thread.current
