@@ -265,6 +265,18 @@ def finish(tasks: Iterable[Task] | None) -> None:
         policy.deferred.drive(tasks)
 
 
+def finish_serial(serial: Hashable) -> None:
+    """Run what has to run for the latest work with that `serial` to be done.  Raises what a kernel raised."""
+    work = policy.deferred
+    latest = None if work is None else work.serial.get(serial)
+    if latest is None:
+        return
+    try:
+        finish([latest])
+    except Refusal as refusal:
+        raise (refusal.__cause__ or refusal) from None
+
+
 def poll(tasks: Sequence[Task]) -> bool:
     """Whether `tasks` are done; asking brings those that are not a little further."""
     if policy.deferred is None or all(task.done for task in tasks):
