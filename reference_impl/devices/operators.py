@@ -63,6 +63,23 @@ def reads_mask(func: OpOverload, args: Args) -> bool:
     return bool(masks) and not fills
 
 
+def known_equality(func: OpOverload, args: Args) -> bool | None:
+    """What ``torch.equal`` gives on a GPU without a look at values; ``None`` where it needs one, and elsewhere."""
+    if func.name() != "aten::equal":
+        return None
+    one, other = args
+    if one.shape != other.shape:
+        return False
+    if one.numel() == 0 or (one.data_ptr() == other.data_ptr() and _describes_the_same(one, other)):
+        return True
+    return None
+
+
+def _describes_the_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    facts = [(each.dtype, each.stride(), each.is_conj(), each.is_neg()) for each in (one, other)]
+    return facts[0] == facts[1]
+
+
 @functools.cache
 def is_random(func: OpOverload) -> bool:
     """Whether the operator draws from a generator."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from reference_impl.runtime.kernels import Memory
 from reference_impl.runtime.memory import Copy, Fill
 from reference_impl.runtime.orders import draw_orders, topological
 from reference_impl.runtime.scheduler import Action, Batch, Deferred, Task, advance, policy, predecessors
-from reference_impl.runtime.streams import Event, Stream
+from reference_impl.runtime.streams import Event, Stamp, Stream
 from reference_impl.runtime.templates import (
     Child,
     EventRecord,
@@ -255,6 +256,13 @@ def mark(event: Event, tasks: tuple[Task, ...]) -> None:
     """An event record node ran, or will have run once `tasks` are done."""
     event.captured = None
     event.work = tasks
+    event.stamp = Stamp()
+
+
+def _reach(event: Event) -> None:
+    if policy.deferred is None:
+        mark(event, ())
+    event.stamp()
 
 
 def action_of(payload: Payload | None) -> Action | None:
@@ -266,7 +274,7 @@ def action_of(payload: Payload | None) -> Action | None:
     if isinstance(payload, HostCall):
         return host_action(payload.function, payload.user_data)
     if isinstance(payload, EventRecord):
-        return lambda: None if policy.deferred is not None else mark(payload.event, ())
+        return functools.partial(_reach, payload.event)
     return None
 
 

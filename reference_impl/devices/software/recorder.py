@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators
 from reference_impl.devices.software.external import alias_of
+from reference_impl.devices.software.generator import SERIAL
 from reference_impl.devices.software.kernels import OperatorKernel
 from reference_impl.devices.software.sinks import Sink
 from reference_impl.runtime import Memory
@@ -124,11 +125,13 @@ class _Recording:
         kwargs = {name: operators.mapped(self._alias, value) for name, value in self._kwargs.items()}
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
         serial = self._serial() if operators.is_random(self._func) else None
+        if serial == SERIAL and self._sink.draws is not None:
+            run = self._sink.draws.add(run)
         self._sink.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), serial, run))
 
     def _serial(self) -> Hashable:
         generator = operators.argument(self._func, self._args, self._kwargs, "generator")
-        return ("generator", None if generator is None else id(generator))
+        return SERIAL if generator in (None, torch.default_generator) else ("generator", id(generator))
 
     def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same memory that a node may hold: it keeps no tensor of the user's alive."""

@@ -12,7 +12,9 @@ from torch._ops import OpOverload
 
 from reference_impl import runtime
 from reference_impl.allocator import DEFAULT_POOL
+from reference_impl.devices import operators
 from reference_impl.devices.software.external import ExternalMemory
+from reference_impl.devices.software.generator import CapturedDraws
 from reference_impl.devices.software.kernels import OperatorKernel
 from reference_impl.devices.software.memory import DeviceMemory, SegmentView
 from reference_impl.devices.software.streams import Streams
@@ -48,6 +50,11 @@ class Sink(abc.ABC):
         self._streams = streams
         self._pool = pool
 
+    @property
+    def draws(self) -> CapturedDraws | None:
+        """The draws that are recorded, where they are."""
+        return None
+
     def empty(self, nbytes: int) -> torch.UntypedStorage:
         """New memory for the current stream."""
         return self._memory.allocator.storage(nbytes, self._streams.thread.current.cuda_stream, self._pool)
@@ -78,6 +85,11 @@ class SoftwareCapture(Sink):
     def __init__(self, memory: DeviceMemory, streams: Streams, pool: PoolId) -> None:
         super().__init__(memory, streams, pool)
         self._externals: dict[int, ExternalMemory] = {}
+        self._draws = CapturedDraws()
+
+    @property
+    def draws(self) -> CapturedDraws:
+        return self._draws
 
     def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
         # While its weak reference is held, a storage's identity is not given to another one.
@@ -97,6 +109,9 @@ class SoftwareCapture(Sink):
         return external
 
     def host_read(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG002  # nothing is read
+        known = operators.known_equality(func, args)
+        if known is not None:
+            return known
         # What the host would wait with: it fails and invalidates the capture, as it does on a GPU.
         error = runtime.cudaStreamSynchronize(self._streams.thread.current.cuda_stream)[0]
         text = runtime.cudaGetErrorString(error)[1].decode()
