@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -32,7 +32,7 @@ from reference_impl.runtime.user_objects import UserObject
 _graph_ids = count(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FrozenNode:
     """A node as it was: `key` is the handle it had, `waits` positions of its dependencies.
 
@@ -47,8 +47,8 @@ class FrozenNode:
 
     def without_payload(self) -> FrozenNode:
         """The shape alone, which keeps no kernel alive."""
-        body = None if self.body is None else tuple(each.without_payload() for each in self.body)
-        return replace(self, payload=None, body=body)
+        body = None if self.body is None else tuple([each.without_payload() for each in self.body])
+        return FrozenNode(self.key, self.kind, self.waits, None, body)
 
 
 def freeze(template: Template) -> tuple[FrozenNode, ...]:
@@ -83,7 +83,7 @@ def kind_of(payload: Payload) -> Hashable:
     return (type(payload),)
 
 
-@dataclass
+@dataclass(slots=True)
 class Step:
     """A node among all nodes of a launch.  A step without an action only orders others."""
 

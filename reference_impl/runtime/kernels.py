@@ -39,12 +39,19 @@ class Kernel(Protocol):
 class Function:
     """A kernel under a handle, as `cudaKernelNodeParams.func` names it."""
 
-    __slots__ = ("__weakref__", "handle", "kernel")
+    __slots__ = ("__weakref__", "_handle", "kernel")
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.handle = _handles.reserve()
-        _functions[self.handle] = self
+        self._handle = 0
+
+    @property
+    def handle(self) -> int:
+        """Its handle, which it gets when somebody asks for it: of most functions nobody does."""
+        if not self._handle:
+            self._handle = _handles.reserve()
+            _functions[self._handle] = self
+        return self._handle
 
 
 _handles: HandleTable[Function] = HandleTable()

@@ -19,19 +19,19 @@ from reference_impl.runtime.user_objects import References
 _graph_ids = count(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Empty:
     """A node that only orders others."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """A kernel node."""
 
     function: Function
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HostCall:
     """A host node: the address of a C function, and the pointer it is called with."""
 
@@ -39,21 +39,21 @@ class HostCall:
     user_data: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EventRecord:
     """An event record node."""
 
     event: Event
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EventWait:
     """An event wait node."""
 
     event: Event
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Child:
     """A child graph node: owns a copy of the template it was made from."""
 
@@ -117,9 +117,10 @@ class Template:
 
     def add(self, payload: Payload, dependencies: Sequence[Node] = (), original: int = 0) -> Node:
         """Append a node.  Refuses a foreign or repeated dependency with cudaErrorInvalidValue."""
-        if any(each.template is not self for each in dependencies):
-            raise Refusal(cudaError_t.cudaErrorInvalidValue)
-        if len(set(dependencies)) != len(dependencies):
+        for each in dependencies:
+            if each.template is not self:
+                raise Refusal(cudaError_t.cudaErrorInvalidValue)
+        if len(dependencies) > 1 and len(set(dependencies)) != len(dependencies):
             raise Refusal(cudaError_t.cudaErrorInvalidValue)
         node = Node(self, payload, original)
         self.nodes[node.handle] = node

@@ -7,6 +7,10 @@ touched it.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
@@ -19,6 +23,9 @@ class ExternalMemory:
 
     Args:
         storage: the storage as it is at capture; its address and size are what the graph remembers.
+
+    Attributes:
+        retired: whether the storage was found dead, and poison put in its place.
     """
 
     def __init__(self, storage: torch.UntypedStorage) -> None:
@@ -29,6 +36,7 @@ class ExternalMemory:
         self._aliases: list[torch.Tensor] = []
         self._literal: torch.UntypedStorage | None = None
         self._poison: torch.UntypedStorage | None = None
+        self.retired = False
 
     def hold(self, storage: torch.UntypedStorage) -> None:
         """Keep the storage alive: it holds a literal of the program, not an input."""
@@ -58,6 +66,7 @@ class ExternalMemory:
         return storage if storage is not None and storage.data_ptr() == self.address else None
 
     def _retire(self) -> torch.UntypedStorage:
+        self.retired = True
         self._poison = torch.full((self.nbytes,), POISON, dtype=torch.uint8).untyped_storage()
         for alias in self._aliases:
             alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())
@@ -72,15 +81,31 @@ def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | No
         storage: memory that holds the tensor's bytes.
         base: address at which the tensor's own storage begins, where `storage` begins earlier.
     """
-    if torch.is_inference_mode_enabled():  # hardly ever, and leaving it takes longer than the rest
-        with torch.inference_mode(False):
-            return alias_of(tensor, storage, base)
-    offset = tensor.storage_offset()
+    offset: Any = tensor.storage_offset()
     if base is not None:
         offset += (base - storage.data_ptr()) // tensor.element_size()
-    alias: torch.Tensor = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, tensor.size(), tensor.stride())
-    if tensor.is_conj():
-        alias = alias.conj()
-    if tensor.is_neg():
-        alias = torch._neg_view(alias)
-    return alias
+    alias = tensor_over(storage, tensor.dtype, offset, tensor.shape, tensor.stride())
+    return with_bits(alias, conjugate=tensor.is_conj(), negative=tensor.is_neg())
+
+
+def tensor_over(
+    storage: torch.UntypedStorage, dtype: torch.dtype, offset: Any, size: Sequence[int], stride: Sequence[int]
+) -> torch.Tensor:
+    """A plain tensor over `storage`; `offset` and `stride` count elements."""
+    if torch.is_inference_mode_enabled():  # hardly ever, and leaving it takes longer than the rest
+        with torch.inference_mode(False):
+            return tensor_over(storage, dtype, offset, size, stride)
+    return _prototype(dtype).new().set_(storage, offset, size, stride)
+
+
+def with_bits(tensor: torch.Tensor, *, conjugate: bool, negative: bool) -> torch.Tensor:
+    """The tensor with its lazy conjugate and negative bits as they are wanted."""
+    if conjugate:
+        tensor = tensor.conj()
+    return torch._neg_view(tensor) if negative else tensor
+
+
+@functools.cache
+def _prototype(dtype: torch.dtype) -> torch.Tensor:
+    """A tensor of which `Tensor.new` makes others, sooner than `torch.empty` would."""
+    return torch.empty(0, dtype=dtype)

@@ -19,11 +19,16 @@ from reference_impl.errors import check
 
 
 class SegmentView:
-    """A segment of the allocator as kernels hold it, with a storage over all of it."""
+    """A segment of the allocator as kernels hold it, with a storage over all of it.
+
+    Attributes:
+        segment: the segment.
+        retired: whether the allocator gave it back to the system.
+    """
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
-        self.mapped = True
+        self.retired = False
         self._view = alias(segment.address, segment.size)
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -36,7 +41,7 @@ class SegmentView:
         Raises:
             RuntimeError: the allocator gave the memory back: a GPU would find an illegal address.
         """
-        if not self.mapped:
+        if self.retired:
             raise RuntimeError(
                 f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x} that the allocator "
                 "has returned to the system; a graph has to keep its memory pool as long as it is replayed"
@@ -73,7 +78,7 @@ class DeviceMemory:
     def _unmapped(self, address: int) -> None:
         view = self._views.pop(address, None)
         if view is not None:
-            view.mapped = False
+            view.retired = True
         runtime.unregister_memory(address)
 
     @contextlib.contextmanager
