@@ -86,6 +86,7 @@ class Tally:
         """A block was handed out."""
         self._blocks_taken += 1
         blocks = self._blocks_taken - self._blocks_freed
+        # Comparisons, not calls of max(): this happens at every tensor.
         self._blocks_peak = max(self._blocks_peak, blocks)
         self._bytes_taken += size
         nbytes = self._bytes_taken - self._bytes_freed

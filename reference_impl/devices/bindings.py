@@ -38,9 +38,10 @@ def quickest(
         kwargs: of the same call.
         result: gives such tensors as that call returns.
     """
-    kind = [overload, *map(_kind, args)]
+    # What PyTorch's argument parser goes by: types, and whether a tensor could stand for a number.
+    kind = [overload, *[value.dim() == 0 if isinstance(value, torch.Tensor) else _kind(value) for value in args]]
     for name, value in kwargs.items():
-        kind += name, _kind(value)
+        kind += name, value.dim() == 0 if isinstance(value, torch.Tensor) else _kind(value)
     key = tuple(kind)
     found = _quickest.get(key)
     if found is None:
@@ -49,11 +50,10 @@ def quickest(
 
 
 def _kind(value: Any) -> Any:
-    """What PyTorch's argument parser goes by: types, and whether a tensor could stand for a number."""
-    if isinstance(value, torch.Tensor):
-        return value.dim() == 0
     kind = type(value)
-    return (kind, *map(_kind, value)) if kind in (list, tuple) else kind
+    if kind not in (list, tuple):
+        return kind
+    return kind, *(each.dim() == 0 if isinstance(each, torch.Tensor) else _kind(each) for each in value)
 
 
 def _search(overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Callable[..., Any]:

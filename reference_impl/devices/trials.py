@@ -23,6 +23,7 @@ from reference_impl.devices.operators import (
     is_random,
     mapped,
     tensors_in,
+    traits,
 )
 
 
@@ -108,12 +109,12 @@ _PLAIN = frozenset(
 
 def _kind_of_call(func: OpOverload, args: Args, kwargs: Kwargs, tensors: dict[int, torch.Tensor]) -> Hashable | None:
     """Equal for calls that have the same outcome; ``None`` where nobody can tell.  Notes the call's tensors."""
-    if func.namespace != "aten":
+    if not traits(func).builtin:
         return None  # its author's own function says what it returns, by whatever it likes
     key: list[Any] = [
         func,
         torch.get_default_dtype(),
-        torch.are_deterministic_algorithms_enabled(),
+        torch._C._get_deterministic_algorithms(),
         torch._C._get_mkldnn_enabled(),
     ]
     if not _note(args, key, tensors):

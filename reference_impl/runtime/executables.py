@@ -12,17 +12,17 @@ from typing import Any
 from reference_impl.runtime.bindings import cudaError_t
 from reference_impl.runtime.errors import LOCK, Refusal, kernel_failed
 from reference_impl.runtime.handles import HandleTable
-from reference_impl.runtime.kernels import Memory
+from reference_impl.runtime.kernels import KernelCall, Memory
 from reference_impl.runtime.memory import Copy, Fill
 from reference_impl.runtime.orders import draw_orders, topological
 from reference_impl.runtime.scheduler import Action, Batch, Deferred, Task, advance, policy, predecessors
 from reference_impl.runtime.streams import Event, Stream
 from reference_impl.runtime.templates import (
+    TYPES,
     Child,
     EventRecord,
     EventWait,
     HostCall,
-    KernelCall,
     Node,
     Payload,
     Template,
@@ -80,7 +80,8 @@ def kind_of(payload: Payload) -> Hashable:
         return Fill, payload.area.height > 1
     if isinstance(payload, Copy):
         return Copy, payload.linear
-    return (type(payload),)
+    kind: Hashable = TYPES[type(payload)]
+    return kind
 
 
 @dataclass(slots=True)
@@ -96,12 +97,12 @@ class Step:
     @property
     def serial(self) -> Hashable | None:
         if isinstance(self.payload, KernelCall):
-            return self.payload.function.kernel.serial
+            return self.payload.kernel.serial
         return None
 
     @property
     def memory(self) -> Sequence[Memory]:
-        return self.payload.function.kernel.memory if isinstance(self.payload, KernelCall) else ()
+        return self.payload.kernel.memory if isinstance(self.payload, KernelCall) else ()
 
 
 def flatten(nodes: Sequence[FrozenNode], steps: list[Step], waits: tuple[int, ...] = ()) -> tuple[int, ...]:
@@ -260,7 +261,7 @@ def mark(event: Event, tasks: tuple[Task, ...]) -> None:
 def action_of(payload: Payload | None) -> Action | None:
     """What a node does when it runs; None for one that only orders others."""
     if isinstance(payload, KernelCall):
-        return payload.function.kernel.run
+        return payload.kernel.run
     if isinstance(payload, Fill | Copy):
         return payload
     if isinstance(payload, HostCall):

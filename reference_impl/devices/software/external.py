@@ -44,7 +44,8 @@ class ExternalMemory:
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same bytes that keeps nothing of the user's alive."""
-        alias = alias_of(tensor, self._view)
+        alias = tensor_over(self._view, tensor.dtype, tensor.storage_offset(), tensor.shape, tensor.stride())
+        alias = with_bits(alias, conjugate=tensor.is_conj(), negative=tensor.is_neg())
         self._aliases.append(alias)
         return alias
 
@@ -71,21 +72,6 @@ class ExternalMemory:
         for alias in self._aliases:
             alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())
         return self._poison
-
-
-def alias_of(tensor: torch.Tensor, storage: torch.UntypedStorage, base: int | None = None) -> torch.Tensor:
-    """A plain tensor (no autograd, no subclass) of the same layout over `storage`.
-
-    Args:
-        tensor: whose dtype, sizes, strides, offset and lazy conjugate and negative bits are taken.
-        storage: memory that holds the tensor's bytes.
-        base: address at which the tensor's own storage begins, where `storage` begins earlier.
-    """
-    offset: Any = tensor.storage_offset()
-    if base is not None:
-        offset += (base - storage.data_ptr()) // tensor.element_size()
-    alias = tensor_over(storage, tensor.dtype, offset, tensor.shape, tensor.stride())
-    return with_bits(alias, conjugate=tensor.is_conj(), negative=tensor.is_neg())
 
 
 def tensor_over(
