@@ -24,6 +24,7 @@ _HOLDERS: tuple[Any, ...] = (
     _C._fft,
 )
 
+_LISTS = (list, tuple)
 _quickest: dict[Hashable, Callable[..., Any]] = {}
 
 
@@ -38,10 +39,9 @@ def quickest(
         kwargs: of the same call.
         result: gives such tensors as that call returns.
     """
-    # What PyTorch's argument parser goes by: types, and whether a tensor could stand for a number.
-    kind = [overload, *[value.dim() == 0 if isinstance(value, torch.Tensor) else _kind(value) for value in args]]
+    kind: list[Any] = [overload, *[_kind(value) if type(value) in _LISTS else type(value) for value in args]]
     for name, value in kwargs.items():
-        kind += name, value.dim() == 0 if isinstance(value, torch.Tensor) else _kind(value)
+        kind += name, _kind(value)
     key = tuple(kind)
     found = _quickest.get(key)
     if found is None:
@@ -50,10 +50,9 @@ def quickest(
 
 
 def _kind(value: Any) -> Any:
+    """What PyTorch's argument parser goes by, but for sizes: see `_calls`."""
     kind = type(value)
-    if kind not in (list, tuple):
-        return kind
-    return kind, *(each.dim() == 0 if isinstance(each, torch.Tensor) else _kind(each) for each in value)
+    return (kind, *map(_kind, value)) if kind in _LISTS else kind
 
 
 def _search(overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Callable[..., Any]:
@@ -71,13 +70,25 @@ def _calls(
     function: Callable[..., Any], overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
 ) -> bool:
     """Whether `function` hands these very arguments to `overload`, and to nothing else."""
-    probe = _Probe(result)
-    try:
-        with torch._C.DisableTorchFunction(), probe:
-            function(*args, **kwargs)
-    except Exception:  # the function takes no such arguments
-        return False
-    return len(probe.calls) == 1 and probe.calls[0][0] is overload and _same(probe.calls[0][1:], (args, kwargs))
+    # A tensor without dimensions could stand for a number, and lead to another operator: so that is tried, too.
+    for call in ((args, kwargs), (_without_dimensions(args), _without_dimensions(kwargs))):
+        probe = _Probe(result)
+        try:
+            with torch._C.DisableTorchFunction(), probe:
+                function(*call[0], **call[1])
+        except Exception:  # the function takes no such arguments
+            return False
+        if len(probe.calls) != 1 or probe.calls[0][0] is not overload or not _same(probe.calls[0][1:], call):
+            return False
+    return True
+
+
+def _without_dimensions(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return torch.empty((), dtype=value.dtype)
+    if isinstance(value, dict):
+        return {name: _without_dimensions(each) for name, each in value.items()}
+    return [*map(_without_dimensions, value)] if type(value) in _LISTS else value
 
 
 class _Probe(TorchDispatchMode):

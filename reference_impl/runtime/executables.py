@@ -113,7 +113,9 @@ def flatten(nodes: Sequence[FrozenNode], steps: list[Step], waits: tuple[int, ..
     at: dict[int, int] = {}
     for index in topological([each.waits for each in nodes]):
         node = nodes[index]
-        before = tuple(at[each] for each in node.waits) or waits
+        before = tuple([at[each] for each in node.waits]) or waits
+        if before == node.waits:
+            before = node.waits  # the same numbers once, not twice
         if node.body is not None:
             before = flatten(node.body, steps, before)
         at[index] = len(steps)

@@ -107,12 +107,13 @@ class _Recording:
         return _filled(outcome.result, new, tensors)
 
     def _launch(self, outputs: list[torch.Tensor]) -> None:
-        args = tuple(operators.mapped(self._alias, self._args))
+        args = operators.mapped(self._alias, self._args)
         kwargs = {name: operators.mapped(self._alias, value) for name, value in self._kwargs.items()}
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
         traits = operators.traits(self._func)
         serial = self._serial() if traits.random else None
-        self._sink.launch(OperatorKernel(traits.name, tuple(self._memory.values()), serial, run))
+        memory = self._sink.once(tuple(self._memory.values()))
+        self._sink.launch(OperatorKernel(traits.name, memory, serial, run))
 
     def _serial(self) -> Hashable:
         generator = operators.argument(self._func, self._args, self._kwargs, "generator")

@@ -20,6 +20,7 @@ from reference_impl.devices.software.memory import DeviceMemory, SegmentView
 from reference_impl.devices.software.streams import Streams
 from reference_impl.errors import HostReadInCapture, check
 from reference_impl.pool_ids import PoolId
+from reference_impl.runtime import Memory
 
 _KEY = torch._C.DispatchKey
 _WATCHERS = functools.reduce(
@@ -88,6 +89,10 @@ class Sink(abc.ABC):
         memory = self.reach(tensor.untyped_storage())
         return memory, memory.alias(tensor)
 
+    def once(self, memory: tuple[Memory, ...]) -> tuple[Memory, ...]:
+        """What kernels hold of `memory`: kernels over the same memory may share it."""
+        return memory
+
     @abc.abstractmethod
     def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
         """The memory of a storage as kernels hold it, whether it is the allocator's or comes from outside."""
@@ -108,6 +113,10 @@ class SoftwareCapture(Sink):
         super().__init__(memory, streams, pool)
         self._externals: dict[int, ExternalMemory] = {}
         self._aliases: dict[Hashable, tuple[SegmentView | ExternalMemory, torch.Tensor]] = {}
+        self._held: dict[tuple[Memory, ...], tuple[Memory, ...]] = {}
+
+    def once(self, memory: tuple[Memory, ...]) -> tuple[Memory, ...]:
+        return self._held.setdefault(memory, memory)
 
     def alias(self, tensor: torch.Tensor) -> tuple[SegmentView | ExternalMemory, torch.Tensor]:
         # Nodes share what lies over one piece of memory.  A storage that is watched keeps its identity to itself, so
