@@ -58,10 +58,11 @@ def _kind(value: Any) -> Any:
 def _search(overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Callable[..., Any]:
     name = overload.overloadpacket.__name__
     if overload.namespace == "aten":
-        for holder in _HOLDERS:
-            function: Callable[..., Any] | None = getattr(holder, name, None)
-            if function is not None and _calls(function, overload, args, kwargs, result):
-                return function
+        with torch._C.DisableTorchFunction():  # nothing of this is the program's
+            for holder in _HOLDERS:
+                function: Callable[..., Any] | None = getattr(holder, name, None)
+                if function is not None and _calls(function, overload, args, kwargs, result):
+                    return function
     op: Callable[..., Any] = overload._op
     return op
 
@@ -74,7 +75,7 @@ def _calls(
     for call in ((args, kwargs), (_without_dimensions(args), _without_dimensions(kwargs))):
         probe = _Probe(result)
         try:
-            with torch._C.DisableTorchFunction(), probe:
+            with probe:
                 function(*call[0], **call[1])
         except Exception:  # the function takes no such arguments
             return False

@@ -302,9 +302,8 @@ def argument_names(func: OpOverload) -> frozenset[str]:
 # -- numbers for tensors --------------------------------------------------------------------------------------------
 
 #: By dtype, the kinds of numbers that a tensor of that dtype takes without becoming one of another dtype.  Narrower
-#: floats are left out: with those, some kernels compute with the number as it was before it was rounded.
+#: ones are left out: with those, some kernels compute with the number as it was before it was rounded.
 _TAKES: dict[torch.dtype, tuple[type, ...]] = {
-    torch.int32: (int,),
     torch.int64: (int,),
     torch.float32: (int, float),
     torch.float64: (int, float),
@@ -348,7 +347,8 @@ def _elementwise_tensors(func: OpOverload) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=1024, typed=True)
 def _constant(value: float, text: str, dtype: torch.dtype) -> torch.Tensor:  # noqa: ARG001  # text tells 0.0 from -0.0
     # By way of the dtype that the operator would give to the number.
-    return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else torch.int64).to(dtype)
+    exact = torch.float64 if isinstance(value, float) else torch.int64
+    return torch.tensor(value, dtype=exact, device="cpu").to(dtype)
 
 
 # -- factories of one value -----------------------------------------------------------------------------------------

@@ -94,4 +94,4 @@ def with_bits(tensor: torch.Tensor, *, conjugate: bool, negative: bool) -> torch
 @functools.cache
 def _prototype(dtype: torch.dtype) -> torch.Tensor:
     """A tensor of which `Tensor.new` makes others, sooner than `torch.empty` would."""
-    return torch.empty(0, dtype=dtype)
+    return torch.empty(0, dtype=dtype, device="cpu")
