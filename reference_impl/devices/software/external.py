@@ -8,7 +8,7 @@ touched it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,9 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from reference_impl.allocator.storage import alias as storage_at
 from reference_impl.poison import POISON
+
+#: A storage from a weak pointer to it, or ``None`` if it is dead.
+_upgrade: Callable[[int], torch.UntypedStorage | None] = torch.UntypedStorage._new_with_weak_ptr
 
 
 class ExternalMemory:
@@ -52,19 +55,16 @@ class ExternalMemory:
     @property
     def alive(self) -> bool:
         """Whether the storage still exists at its address."""
-        return self._poison is None and self._upgrade() is not None
+        storage = _upgrade(self._watched.cdata) if self._poison is None else None
+        return storage is not None and storage.data_ptr() == self.address
 
     def acquire(self) -> torch.UntypedStorage:
         """What a launch has to hold while it runs: the storage, or the poison that stands for it once it is dead."""
         if self._poison is not None:
             return self._poison
-        storage = self._upgrade()
-        return self._retire() if storage is None else storage
-
-    def _upgrade(self) -> torch.UntypedStorage | None:
-        storage: torch.UntypedStorage | None = torch.UntypedStorage._new_with_weak_ptr(self._watched.cdata)
+        storage = _upgrade(self._watched.cdata)
         # A storage that was resized lives on elsewhere: the bytes at the captured address are gone.
-        return storage if storage is not None and storage.data_ptr() == self.address else None
+        return storage if storage is not None and storage.data_ptr() == self.address else self._retire()
 
     def _retire(self) -> torch.UntypedStorage:
         self.retired = True
