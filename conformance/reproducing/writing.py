@@ -22,6 +22,7 @@ from conformance.reproducing.steps import steps_of
 from conformance.reproducing.tidying.passes import tidy
 from conformance.reproducing.turns import loop_over
 from conformance.reproducing.values import Again, Code, Known, NeedsStatements, NotInline, Unwritable, Value
+from conformance.reproducing.walking import walk
 from conformance.requirements.vocabulary import DIALECTS
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _of_source(item: pytest.Item) -> _Write:
 
 def _of_steps(steps: str) -> _Write:
     tree = ast.parse(steps)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         node.home = "steps"  # type: ignore[attr-defined]
     body = [node for node in tree.body if not isinstance(node, ast.ImportFrom)]
     names: dict[str, Any] = {"torch": torch}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import enum
 import functools
 import inspect
@@ -36,6 +35,7 @@ from conformance.reproducing.values import (
     Unwritable,
     Value,
 )
+from conformance.reproducing.walking import copied
 
 ERRORS = ("ZeroDivisionError", "ProcessLookupError", "StopAsyncIteration", "EOFError")
 
@@ -52,7 +52,7 @@ class Lifting(Variables):
             Unwritable: it cannot.
         """
         if isinstance(value, Code):
-            return copy.deepcopy(value.node)
+            return copied(value.node)
         if isinstance(value, Known):
             return self._lift_known(value)
         if isinstance(value, Parts):
@@ -75,7 +75,7 @@ class Lifting(Variables):
             raise Unwritable("the adapter is no object of the script")
         if known.node is not None:
             self.imports |= dict.fromkeys(known.imports)
-            return copy.deepcopy(known.node)
+            return copied(known.node)
         if isinstance(value, float) and not math.isfinite(value):
             return parsed(f"float({str(value)!r})")
         if isinstance(value, bool | int | float | complex | str | bytes) and not isinstance(value, enum.Enum):
@@ -215,7 +215,7 @@ class Lifting(Variables):
 
     def _written_class(self, cls: type) -> str:
         try:
-            node = copy.deepcopy(class_node(cls))
+            node = copied(class_node(cls))
         except LookupError:
             raise Unwritable(repr(cls)) from None
         final = self._written[cls] = self._fresh(cls.__name__)
