@@ -32,6 +32,7 @@ from conformance.isolation.worker import (
     open_black_box,
     write_to,
 )
+from conformance.records.subject import software
 
 
 def main(descriptor: int) -> None:
@@ -66,9 +67,10 @@ class _Mother:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork workers until the controller has had enough, and be one in each of them."""
-        # Only now: what is imported here is in every worker.
+        # Only now: what is imported and found out here is in every worker.
         import conformance.reproducing.writing  # noqa: F401
 
+        software()
         digest = digest_of([item.nodeid for item in session.items])
         # What the forks share stays shared as long as nobody writes to it, and a collection writes to all it looks at.
         gc.collect()
@@ -118,7 +120,8 @@ class _Mother:
         interactor = Interactor(config, channel, box, start_up=start_up, digest=digest)
         vars(xdist.remote)["interactor"] = interactor
         interactor.pytest_sessionstart(session)
-        interactor.announce(session)
+        if not start_up.spare:
+            interactor.announce(session)
         return interactor.pytest_runtestloop(session)
 
 
