@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from conformance.checks import NotConforming
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, Unsupported
 from conformance.reproducing.sources import assigned_in, class_node, decorated_in, is_copied, is_own, unwrapped
 from conformance.reproducing.specialising.decisions import Call, Frame
 from conformance.reproducing.specialising.judging import PLAIN, Member, is_abstract, is_empty, is_mutable_state
@@ -72,6 +72,8 @@ class Lifting(Variables):
     def _lift_known(self, known: Known) -> ast.expr:
         value = known.value
         if value is self.adapter:
+            if self.imported:
+                return ast.Name("impl", ast.Load())
             raise Unwritable("the adapter is no object of the script")
         if known.node is not None:
             self.imports |= dict.fromkeys(known.imports)
@@ -146,7 +148,7 @@ class Lifting(Variables):
     def _lift_class(self, cls: type) -> ast.expr:
         if cls is NotConforming:
             return parsed("AssertionError")
-        if issubclass(cls, ConformanceError):
+        if issubclass(cls, ConformanceError | Unsupported):  # the script ends with its words, and nothing catches that
             return parsed("SystemExit")
         if cls is self.adapter.graph_class:
             return parsed("Graph")
