@@ -11,11 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from conformance.errors import one_line
-from conformance.records.tested import device_of, identity
+from conformance.records.tested import VALUE_LIMIT, device_of, identity
 from conformance.text import published, visible_line
-
-#: Characters kept of one value of an environment.
-_VALUE_LIMIT = 400
 
 
 class Described(Protocol):
@@ -93,7 +90,7 @@ def _lines(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _line(value: object) -> str:
-    return visible_line(published(str(value), _VALUE_LIMIT))
+    return visible_line(published(str(value), VALUE_LIMIT))
 
 
 def software() -> dict[str, str]:
