@@ -28,7 +28,7 @@ from reference_impl.devices.chosen import device
 from reference_impl.devices.mode_stack import remove
 from reference_impl.devices.protocol import Device, Stream, current_stream_capturing
 from reference_impl.errors import DeviceError, GraphError, check
-from reference_impl.graphs.hooks import every_graph, guarded
+from reference_impl.graphs.hooks import Hooks, every_graph, guarded
 from reference_impl.graphs.liveness import LivenessTracker
 from reference_impl.pool_ids import PoolId, as_pool_id
 
@@ -123,6 +123,9 @@ class GraphCore:
 
     #: What a capture error mode means to the runtime.
     _modes: Mapping[str, str] = MODES
+    #: None, unless a class lets them be registered.
+    _replay_start_hooks: Hooks = Hooks("replay_start")
+    _replay_end_hooks: Hooks = Hooks("replay_end")
 
     def __init__(self, keep_graph: bool) -> None:
         self._keep_graph = bool(keep_graph)
@@ -204,7 +207,7 @@ class GraphCore:
         holds, runtime = self._holds, self._device.runtime
         if holds.capture is None:
             raise self._refuse(call, "begin a capture with capture_begin() first")
-        if self._device.current_stream().cuda_stream != holds.capture.stream.cuda_stream:
+        if self._device.current_handle() != holds.capture.stream.cuda_stream:
             raise self._refuse(call, "and must be ended on the stream it began on: make that stream current")
         if holds.capture.thread not in (None, threading.get_ident()):
             # The runtime would discard the capture; refused here, it goes on.
@@ -249,13 +252,13 @@ class GraphCore:
 
     def _launch(self, call: str) -> None:
         """Give the executable to the current stream."""
-        runtime, stream = self._device.runtime, self._device.current_stream().cuda_stream
-        with self._device.launching():
-            result = runtime.cudaGraphLaunch(self._holds.exec, stream)
-        try:
-            check(runtime, "cudaGraphLaunch", result, f"{call} did not complete.")
-        except DeviceError as error:
-            raise error from self._device.kernel_failure(result[0])
+        assert self._holds.exec is not None
+        code = self._device.launch(self._holds.exec)
+        if code:
+            try:
+                check(self._device.runtime, "cudaGraphLaunch", (code,), f"{call} did not complete.")
+            except DeviceError as error:
+                raise error from self._device.kernel_failure(code)
 
     # -- the methods that every documented class has ------------------------------------------------------------------
 
@@ -283,23 +286,34 @@ class GraphCore:
     def replay(self) -> None:
         """Launch the captured work on the current stream, instantiating it first if need be.
 
+        Start hooks are called before the launch, and nothing is launched if one of the graph's own raises; end hooks
+        are called after it, also after one that was refused.
+
         Raises:
             RuntimeError: nothing is captured; or an input is dead (where liveness is checked): nothing is launched.
         """
-        if self._state in ("empty", "capturing"):
+        # Each look costs as much as a tenth of a launch, so only what decides something here is looked at.
+        holds = self._holds
+        if holds.capture is not None or (holds.exec is None and holds.template is None):
             raise self._refuse("replay()", "capture into it first")
-        if current_stream_capturing(self._device):
+        if self._device.captures and current_stream_capturing(self._device):
             # The runtime would refuse the launch as well, and spoil the capture.
             raise self._refuse("replay()", "but the current stream is capturing: replay it outside of captures")
-        if self._holds.tracker is not None:
-            self._holds.tracker.check(self._holds.pools)
-        if self._holds.exec is None:
+        if holds.tracker is not None:
+            holds.tracker.check(holds.pools)
+        if holds.exec is None:
             self._make_executable("replay()")
-        self._replaying()
+        if every_graph.replay_start:
+            every_graph.replay_start.fire_guarded(self)
+        if self._replay_start_hooks:
+            self._replay_start_hooks.fire(self)
         try:
             self._launch("replay()")
         finally:
-            self._replayed()
+            if every_graph.replay_end:
+                every_graph.replay_end.fire_guarded(self)
+            if self._replay_end_hooks:
+                self._replay_end_hooks.fire(self)
 
     def reset(self) -> None:
         """Delete what the graph holds; it can capture again.  A capture underway is abandoned."""
@@ -326,14 +340,6 @@ class GraphCore:
     def _instantiated(self) -> None:
         """Called after each instantiation."""
         every_graph.instantiate.fire_guarded(self)
-
-    def _replaying(self) -> None:
-        """Called before each launch; nothing is launched if this raises."""
-        every_graph.replay_start.fire_guarded(self)
-
-    def _replayed(self) -> None:
-        """Called after each launch, also one that was refused."""
-        every_graph.replay_end.fire_guarded(self)
 
     def _finalize(self) -> None:
         """Destroy the template of a graph that does not keep it."""

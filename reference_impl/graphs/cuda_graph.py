@@ -229,11 +229,3 @@ class CUDAGraph(GraphCore):
             self._post_instantiate_hooks.fire(self)
         finally:
             self._in_post_instantiate = False
-
-    def _replaying(self) -> None:
-        super()._replaying()
-        self._replay_start_hooks.fire(self)
-
-    def _replayed(self) -> None:
-        super()._replayed()
-        self._replay_end_hooks.fire(self)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -22,11 +22,11 @@ from reference_impl.devices.protocol import Device, current_stream_capturing
 _SHOWN = 5
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Input:
     """A storage that the capture found in use, and where."""
 
-    storage: StorageWeakRef
+    storage: weakref.ref[torch.UntypedStorage]
     address: int
     nbytes: int
     dtype: torch.dtype
@@ -34,7 +34,7 @@ class _Input:
     used_by: str
 
     def dead(self) -> bool:
-        storage = torch.UntypedStorage._new_with_weak_ptr(self.storage.cdata)
+        storage = self.storage()
         return storage is None or storage.data_ptr() != self.address
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class LivenessTracker(TorchDispatchMode):
         if address == 0 or address in self._made_inside or address in self._inputs:
             return
         self._inputs[address] = _Input(
-            StorageWeakRef(storage), address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator
+            weakref.ref(storage), address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator
         )
 
     def _note_made_inside(self, made: Any) -> None:
@@ -103,11 +103,20 @@ class LivenessTracker(TorchDispatchMode):
         Raises:
             RuntimeError: names each dead input (the first five in full).
         """
-        dead = [entry for entry in self._inputs.values() if entry.dead()]
-        if not dead:
+        # As tight as it gets: with thousands of inputs this is what a replay costs.
+        for address, entry in self._inputs.items():
+            storage = entry.storage()
+            if storage is None or storage.data_ptr() != address:
+                break
+        else:
             return
         ranges = self._device.pool_ranges(pools)
-        dead = [entry for entry in dead if not _within(entry.address, ranges)]
+        dead = []
+        for entry in [each for each in self._inputs.values() if each.dead()]:
+            if _within(entry.address, ranges):
+                del self._inputs[entry.address]
+            else:
+                dead.append(entry)
         if not dead:
             return
         shown = "".join(f"\n  #{number}: {entry}" for number, entry in enumerate(dead[:_SHOWN], 1))

@@ -97,8 +97,8 @@ def live_hooks() -> AbstractContextManager[Any]:
 
     def wrap(_original: Any) -> Any:
         def fire(self: Hooks, argument: Any) -> None:
-            for number in list(self._hooks):
-                hook = self._hooks.get(number)
+            for number in list(self):
+                hook = self.get(number)
                 if hook is not None:
                     hook(argument)
 

@@ -22,6 +22,7 @@ from reference_impl.devices.software.sinks import Session, Sink, SoftwareCapture
 from reference_impl.devices.software.streams import Event, Stream, Streams
 from reference_impl.errors import check
 from reference_impl.pool_ids import PoolId
+from reference_impl.runtime.captures import live as live_captures
 from reference_impl.runtime.kernels import find_function
 
 
@@ -34,6 +35,7 @@ class SoftwareDevice:
 
     runtime = runtime
     torch_device = torch.device("cpu")
+    captures = live_captures
 
     def __init__(self, limit: int | None = None) -> None:
         self._memory = DeviceMemory(limit)
@@ -53,6 +55,9 @@ class SoftwareDevice:
 
     def current_stream(self) -> Stream:
         return self._streams.thread.current
+
+    def current_handle(self) -> int:
+        return self._streams.thread.current.cuda_stream
 
     def default_stream(self) -> Stream:
         return self._streams.default
@@ -121,6 +126,10 @@ class SoftwareDevice:
         self._streams.thread.current.synchronize()
         with self.launching():
             return tensor.detach().clone()
+
+    def launch(self, executable: int) -> Any:
+        with self.launching():
+            return runtime.cudaGraphLaunch(executable, self._streams.thread.current.cuda_stream)[0]
 
     def launching(self) -> contextlib.AbstractContextManager[None]:
         """Keep what watches the user's operators away from kernels, which find all freed memory poisoned."""
