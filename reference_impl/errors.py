@@ -36,10 +36,10 @@ def check(runtime: Any, call: str, result: tuple[Any, ...], detail: str = "") ->
     Raises:
         DeviceError: the code is not ``cudaSuccess``.
     """
-    code, *values = result
-    if int(code) != 0:
+    code = result[0]
+    if code:
         text = runtime.cudaGetErrorString(code)[1]
         raise DeviceError(call, code, text.decode() if isinstance(text, bytes) else str(text), detail)
-    if not values:
-        return None
-    return values[0] if len(values) == 1 else tuple(values)
+    if len(result) == 2:
+        return result[1]
+    return result[1:] or None

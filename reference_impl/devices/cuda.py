@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -34,15 +35,21 @@ class CudaDevice:
         torch.cuda.set_device(index)
         torch.cuda.init()
         self._index = index
+        #: Pools of the captures that graphs of this package have underway.
+        self.captures: list[PoolId] = []
+        self.launch = _launcher(index)
 
     def new_stream(self) -> Any:
         return torch.cuda.Stream(self.torch_device)
 
-    def new_event(self) -> Any:
-        return torch.cuda.Event()
+    def new_event(self, **settings: bool) -> Any:
+        return torch.cuda.Event(**settings)
 
     def current_stream(self) -> Any:
         return torch.cuda.current_stream(self.torch_device)
+
+    def current_handle(self) -> int:
+        return torch._C._cuda_getCurrentRawStream(self._index)
 
     def default_stream(self) -> Any:
         return torch.cuda.default_stream(self.torch_device)
@@ -84,13 +91,11 @@ class CudaDevice:
         )
 
     def capture_begun(self, pool: PoolId) -> None:
-        """Nothing to do: torch.cuda's kernels go to the capturing stream by themselves."""
+        # torch.cuda's kernels go to the capturing stream by themselves.
+        self.captures.append(pool)
 
     def capture_over(self) -> None:
-        """Likewise."""
-
-    def launching(self) -> contextlib.AbstractContextManager[Any]:
-        return torch.cuda.device(self._index)
+        self.captures.pop()
 
     def kernel_failure(self, code: Any) -> BaseException | None:  # noqa: ARG002  # a GPU's kernels raise nothing
         return None
@@ -134,3 +139,21 @@ class CudaDevice:
 
     def manual_seed(self, seed: int) -> None:
         torch.cuda.manual_seed(seed)
+
+
+def _launcher(index: int) -> Callable[[int], Any]:
+    """Launches executables on the current stream of a GPU.  Everything that can be known before is: a launch takes two
+    microseconds, and a handle that the bindings must convert, or an attribute to be looked up, shows in that.
+    """
+    give, current = runtime.cudaGraphLaunch, torch._C._cuda_getCurrentRawStream
+    executables: Callable[[int], Any] = functools.lru_cache(1024)(runtime.cudaGraphExec_t)
+    streams: Callable[[int], Any] = functools.lru_cache(1024)(runtime.cudaStream_t)
+
+    def launch(executable: int) -> Any:
+        return give(executables(executable), streams(current(index)))[0]
+
+    def launch_there(executable: int) -> Any:
+        with torch.cuda.device(index):
+            return launch(executable)
+
+    return launch if torch.cuda.device_count() == 1 else launch_there

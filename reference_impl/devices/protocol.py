@@ -7,7 +7,7 @@ Two devices stand behind it: `reference_impl.devices.software.device`, a device 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, Protocol
 
 import torch
@@ -33,8 +33,15 @@ class Device(Protocol):
         """Where tensors are made."""
 
     def new_stream(self) -> Any: ...
-    def new_event(self) -> Any: ...
+
+    def new_event(self, **settings: bool) -> Any:
+        """A new event; `settings` are those of torch.cuda.Event."""
+
     def current_stream(self) -> Any: ...
+
+    def current_handle(self) -> int:
+        """The ``cudaStream_t`` of the current stream."""
+
     def default_stream(self) -> Any: ...
     def set_stream(self, stream: Any) -> None: ...
     def synchronize(self) -> None: ...
@@ -66,8 +73,13 @@ class Device(Protocol):
     def capture_over(self) -> None:
         """A capture has ended, well or not."""
 
-    def launching(self) -> contextlib.AbstractContextManager[Any]:
-        """What has to surround the launch of an executable."""
+    @property
+    def captures(self) -> Sized:
+        """The captures underway that this device knows of: while there are none, no stream need be asked."""
+
+    @property
+    def launch(self) -> Callable[[int], Any]:
+        """Gives an executable to the current stream, and returns the runtime's code for it."""
 
     def kernel_failure(self, code: Any) -> BaseException | None:
         """What a kernel raised in the launch that returned `code`, where kernels can raise."""
@@ -96,4 +108,4 @@ class Device(Protocol):
 def current_stream_capturing(on: Device) -> bool:
     """Whether a capture, valid or invalidated, is underway on the current stream."""
     # Asked of the runtime: torch's own streams cannot say it in every release.
-    return int(on.runtime.cudaStreamIsCapturing(on.current_stream().cuda_stream)[1]) != 0
+    return int(on.runtime.cudaStreamIsCapturing(on.current_handle())[1]) != 0

@@ -512,8 +512,7 @@ class PreRunsTheWork(CUDAGraph):
         super().capture_end_pre()
         runtime = self._device.runtime
         executable = runtime.cudaGraphInstantiate(self._holds.template, 0)[1]
-        with self._device.launching():
-            runtime.cudaGraphLaunch(executable, self._device.current_stream().cuda_stream)
+        self._device.launch(executable)
         runtime.cudaGraphExecDestroy(executable)
 
 

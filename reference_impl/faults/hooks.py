@@ -93,7 +93,7 @@ def hooks_newest_first() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def fire(self: Hooks, argument: Any) -> None:
-            for hook in reversed(list(self._hooks.values())):
+            for hook in reversed(list(self.values())):
                 hook(argument)
 
         return fire
@@ -237,7 +237,7 @@ def handles_remove_by_function() -> AbstractContextManager[Any]:
     def wrap(original: Any) -> Any:
         def register(self: Hooks, hook: Hook) -> RemovableHandle:
             handle: RemovableHandle = original(self, hook)
-            hooks, own = self._hooks, handle.id
+            hooks, own = self, handle.id
 
             class ByFunction(RemovableHandle):
                 def remove(self) -> None:
@@ -260,7 +260,7 @@ def hooks_kept_as_a_set() -> AbstractContextManager[Any]:
 
     def wrap(original: Any) -> Any:
         def register(self: Hooks, hook: Hook) -> RemovableHandle:
-            if any(other == hook for other in self._hooks.values()):
+            if any(other == hook for other in self.values()):
                 return RemovableHandle(OrderedDict())
             handle: RemovableHandle = original(self, hook)
             return handle

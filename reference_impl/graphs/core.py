@@ -21,14 +21,15 @@ import dataclasses
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impl.devices.chosen import device
 from reference_impl.devices.mode_stack import remove
 from reference_impl.devices.protocol import Device, Stream, current_stream_capturing
 from reference_impl.errors import DeviceError, GraphError, check
-from reference_impl.graphs.hooks import every_graph, guarded
+from reference_impl.graphs.ending import Ending
+from reference_impl.graphs.hooks import Hooks, every_graph
 from reference_impl.graphs.liveness import LivenessTracker
 from reference_impl.pool_ids import PoolId, as_pool_id
 
@@ -58,37 +59,40 @@ class _Holdings:
         self.exec: int | None = None
         self.pools: list[PoolId] = []
         self.tracker: LivenessTracker | None = None
-        #: Called at the next release, in this order, with no argument.
-        self.destroy_callbacks: list[Callable[[], object]] = []
-        #: Whether work in flight must be over before the destroy callbacks.
-        self.synchronize_first = False
+        self._ending: Ending | None = None
         self.exec_ids: set[int] = set()
 
     def release(self) -> None:
-        self._call_destroy_callbacks()
         runtime = self.device.runtime
-        if self.capture is not None:
-            self.abandon_capture()
         # Some capture may be underway elsewhere: destroying another graph must neither fail in it nor spoil it.
         relaxed = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
         mode = runtime.cudaThreadExchangeStreamCaptureMode(relaxed)[1]
-        if self.exec is not None:
-            runtime.cudaGraphExecDestroy(self.exec)
-        if self.template is not None:
-            runtime.cudaGraphDestroy(self.template)
-        runtime.cudaThreadExchangeStreamCaptureMode(mode)
+        try:
+            self._fire_ending()
+            if self.capture is not None:
+                self.abandon_capture()
+            if self.exec is not None:
+                runtime.cudaGraphExecDestroy(self.exec)
+            if self.template is not None:
+                runtime.cudaGraphDestroy(self.template)
+        finally:
+            runtime.cudaThreadExchangeStreamCaptureMode(mode)
         self.exec = self.template = None
         self.stop_tracking()
         self.tracker = None
         self.release_pools()
 
-    def _call_destroy_callbacks(self) -> None:
-        destroy_callbacks, self.destroy_callbacks = self.destroy_callbacks, []
-        synchronize, self.synchronize_first = self.synchronize_first, False
-        if synchronize:
-            guarded("synchronization before release", self.device.synchronize)
-        for callback in destroy_callbacks:
-            guarded("destroy callback", callback)
+    @property
+    def ending(self) -> Ending:
+        """What its users want done when this capture goes; most want nothing."""
+        if self._ending is None:
+            self._ending = Ending()
+        return self._ending
+
+    def _fire_ending(self) -> None:
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            ending.fire(self.device)
         ids, self.exec_ids = self.exec_ids, set()
         if ids:
             every_graph.destroy.fire_guarded(ids)
@@ -121,8 +125,13 @@ class _Holdings:
 class GraphCore:
     """Capture, instantiation and replay on the runtime and device boundaries."""
 
+    #: What messages call such a graph.
+    _name = "graph"
     #: What a capture error mode means to the runtime.
     _modes: Mapping[str, str] = MODES
+    #: None, unless a class lets them be registered.
+    _replay_start_hooks: Hooks = Hooks("replay_start")
+    _replay_end_hooks: Hooks = Hooks("replay_end")
 
     def __init__(self, keep_graph: bool) -> None:
         self._keep_graph = bool(keep_graph)
@@ -204,7 +213,7 @@ class GraphCore:
         holds, runtime = self._holds, self._device.runtime
         if holds.capture is None:
             raise self._refuse(call, "begin a capture with capture_begin() first")
-        if self._device.current_stream().cuda_stream != holds.capture.stream.cuda_stream:
+        if self._device.current_handle() != holds.capture.stream.cuda_stream:
             raise self._refuse(call, "and must be ended on the stream it began on: make that stream current")
         if holds.capture.thread not in (None, threading.get_ident()):
             # The runtime would discard the capture; refused here, it goes on.
@@ -220,7 +229,8 @@ class GraphCore:
             raise
         if int(runtime.cudaGraphGetNodes(holds.template)[2]) == 0:
             warnings.warn(
-                "The captured graph is empty: no work was given to the capturing stream, or it went to another one.",
+                # The first words are what programs filter this warning by.
+                f"The {self._name} is empty: no work was given to the capturing stream, or it went to another one.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -249,13 +259,13 @@ class GraphCore:
 
     def _launch(self, call: str) -> None:
         """Give the executable to the current stream."""
-        runtime, stream = self._device.runtime, self._device.current_stream().cuda_stream
-        with self._device.launching():
-            result = runtime.cudaGraphLaunch(self._holds.exec, stream)
-        try:
-            check(runtime, "cudaGraphLaunch", result, f"{call} did not complete.")
-        except DeviceError as error:
-            raise error from self._device.kernel_failure(result[0])
+        assert self._holds.exec is not None
+        code = self._device.launch(self._holds.exec)
+        if code:
+            try:
+                check(self._device.runtime, "cudaGraphLaunch", (code,), f"{call} did not complete.")
+            except DeviceError as error:
+                raise error from self._device.kernel_failure(code)
 
     # -- the methods that every documented class has ------------------------------------------------------------------
 
@@ -283,23 +293,34 @@ class GraphCore:
     def replay(self) -> None:
         """Launch the captured work on the current stream, instantiating it first if need be.
 
+        Start hooks are called before the launch, and nothing is launched if one of the graph's own raises; end hooks
+        are called after it, also after one that was refused.
+
         Raises:
             RuntimeError: nothing is captured; or an input is dead (where liveness is checked): nothing is launched.
         """
-        if self._state in ("empty", "capturing"):
+        # Each look costs as much as a tenth of a launch, so only what decides something here is looked at.
+        holds = self._holds
+        if holds.capture is not None or (holds.exec is None and holds.template is None):
             raise self._refuse("replay()", "capture into it first")
-        if current_stream_capturing(self._device):
+        if self._device.captures and current_stream_capturing(self._device):
             # The runtime would refuse the launch as well, and spoil the capture.
             raise self._refuse("replay()", "but the current stream is capturing: replay it outside of captures")
-        if self._holds.tracker is not None:
-            self._holds.tracker.check(self._holds.pools)
-        if self._holds.exec is None:
+        if holds.tracker is not None:
+            holds.tracker.check(holds.pools)
+        if holds.exec is None:
             self._make_executable("replay()")
-        self._replaying()
+        if every_graph.replay_start:
+            every_graph.replay_start.fire_guarded(self)
+        if self._replay_start_hooks:
+            self._replay_start_hooks.fire(self)
         try:
             self._launch("replay()")
         finally:
-            self._replayed()
+            if every_graph.replay_end:
+                every_graph.replay_end.fire_guarded(self)
+            if self._replay_end_hooks:
+                self._replay_end_hooks.fire(self)
 
     def reset(self) -> None:
         """Delete what the graph holds; it can capture again.  A capture underway is abandoned."""
@@ -326,14 +347,6 @@ class GraphCore:
     def _instantiated(self) -> None:
         """Called after each instantiation."""
         every_graph.instantiate.fire_guarded(self)
-
-    def _replaying(self) -> None:
-        """Called before each launch; nothing is launched if this raises."""
-        every_graph.replay_start.fire_guarded(self)
-
-    def _replayed(self) -> None:
-        """Called after each launch, also one that was refused."""
-        every_graph.replay_end.fire_guarded(self)
 
     def _finalize(self) -> None:
         """Destroy the template of a graph that does not keep it."""

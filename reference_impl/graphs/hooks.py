@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -14,16 +13,16 @@ Hook = Callable[[Any], object]
 _log = logging.getLogger(__name__)
 
 
-class Hooks:
-    """The hooks for one moment in a graph's life.
+class Hooks(dict[int, Hook]):
+    """The hooks for one moment in a graph's life, by the ids of their handles; false when there are none.
 
     Args:
         moment: its name in the registering method, for messages.
     """
 
     def __init__(self, moment: str) -> None:
+        super().__init__()
         self._moment = moment
-        self._hooks: OrderedDict[int, Hook] = OrderedDict()
 
     def register(self, hook: Hook) -> RemovableHandle:
         """Add `hook`; the handle's ``remove()`` takes it out again.
@@ -33,8 +32,8 @@ class Hooks:
         """
         if not callable(hook):
             raise TypeError(f"register_{self._moment}_hook(): the hook must be callable, and {hook!r} is not")
-        handle = RemovableHandle(self._hooks)
-        self._hooks[handle.id] = hook
+        handle = RemovableHandle(self)
+        self[handle.id] = hook
         return handle
 
     def fire(self, argument: Any) -> None:
@@ -43,13 +42,18 @@ class Hooks:
         One that an earlier hook of this firing removes still runs, one that it registers runs from the next firing on;
         an exception stops the firing and goes to the caller.
         """
-        for hook in list(self._hooks.values()):
-            hook(argument)
+        if self:
+            for hook in tuple(self.values()):
+                hook(argument)
 
     def fire_guarded(self, argument: Any) -> None:
         """Call the hooks that are registered now; an exception is logged and goes no further."""
-        for hook in list(self._hooks.values()):
-            guarded(f"{self._moment} hook", lambda hook=hook: hook(argument))  # type: ignore[misc]  # bound at once
+        if self:
+            for hook in tuple(self.values()):
+                try:
+                    hook(argument)
+                except Exception:
+                    log_failure(f"{self._moment} hook")
 
 
 def guarded(what: str, call: Callable[[], object]) -> None:
@@ -57,7 +61,12 @@ def guarded(what: str, call: Callable[[], object]) -> None:
     try:
         call()
     except Exception:
-        _log.exception("a graph's %s raised", what)
+        log_failure(what)
+
+
+def log_failure(what: str) -> None:
+    """Log the exception that is being handled."""
+    _log.exception("a graph's %s raised", what)
 
 
 class GlobalHooks:

@@ -7,39 +7,47 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators
 from reference_impl.devices.protocol import Device, current_stream_capturing
+from reference_impl.graphs.places import Place
 
 _SHOWN = 5
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Input:
     """A storage that the capture found in use, and where."""
 
-    storage: StorageWeakRef
+    storage: weakref.ref[torch.UntypedStorage]
     address: int
     nbytes: int
     dtype: torch.dtype
     shape: tuple[int, ...]
     used_by: str
+    used_at: Place
+    #: Where it died, once it did.
+    died_at: list[Place]
 
     def dead(self) -> bool:
-        storage = torch.UntypedStorage._new_with_weak_ptr(self.storage.cdata)
+        storage = self.storage()
         return storage is None or storage.data_ptr() != self.address
 
     def __str__(self) -> str:
         where = f"{self.nbytes} bytes at {self.address:#x}"
-        return f"{self.dtype} tensor of shape {self.shape}, {where}, first used by {self.used_by}"
+        died = f"died at{self.died_at[0]}" if self.died_at else "lives, and has other memory now"
+        return (
+            f"{self.dtype} tensor of shape {self.shape}, {where}, first used by {self.used_by}; it {died}\n"
+            f"    used at{self.used_at}"
+        )
 
 
 class LivenessTracker(TorchDispatchMode):
@@ -83,9 +91,10 @@ class LivenessTracker(TorchDispatchMode):
         address = storage.data_ptr()
         if address == 0 or address in self._made_inside or address in self._inputs:
             return
-        self._inputs[address] = _Input(
-            StorageWeakRef(storage), address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator
-        )
+        died_at: list[Place] = []
+        watched = weakref.ref(storage, lambda _: died_at.append(Place.of_caller(1)))
+        facts = (address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator)
+        self._inputs[address] = _Input(watched, *facts, Place.of_caller(2), died_at)
 
     def _note_made_inside(self, made: Any) -> None:
         for leaf in pytree.tree_leaves(made):
@@ -103,11 +112,20 @@ class LivenessTracker(TorchDispatchMode):
         Raises:
             RuntimeError: names each dead input (the first five in full).
         """
-        dead = [entry for entry in self._inputs.values() if entry.dead()]
-        if not dead:
+        # As tight as it gets: with thousands of inputs this is what a replay costs.
+        for address, entry in self._inputs.items():
+            storage = entry.storage()
+            if storage is None or storage.data_ptr() != address:
+                break
+        else:
             return
         ranges = self._device.pool_ranges(pools)
-        dead = [entry for entry in dead if not _within(entry.address, ranges)]
+        dead = []
+        for entry in [each for each in self._inputs.values() if each.dead()]:
+            if _within(entry.address, ranges):
+                del self._inputs[entry.address]
+            else:
+                dead.append(entry)
         if not dead:
             return
         shown = "".join(f"\n  #{number}: {entry}" for number, entry in enumerate(dead[:_SHOWN], 1))

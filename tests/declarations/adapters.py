@@ -201,6 +201,10 @@ class _NodesWithoutIds(Graph):
 
 
 class _RefusesDraws(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the compiler is imported, for seconds
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise RuntimeError("random operators cannot be captured")

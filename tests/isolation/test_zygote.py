@@ -130,6 +130,8 @@ def test_forks_take_the_place_of_lost_workers(folder: Path, tmp_path: Path) -> N
     # The first worker is a fresh interpreter; so is the first in its place, while the zygote starts.
     forked = _forked(outcome.record)
     assert (forked[0], forked[-1]) == (False, True)
+    # While one works, the next one is forked.
+    assert any(entry["forked"] and entry["spare"] for entry in observations)
     for name in ("process", "folder", "mark"):
         assert len({entry[name] for entry in observations}) == len(observations)
     lost = [result for result in outcome.record.results if result.verdict.value == "crash"]
