@@ -25,7 +25,7 @@ from reference_impl.devices.software.streams import Event, Stream, Streams
 from reference_impl.errors import check
 from reference_impl.pool_ids import PoolId
 from reference_impl.runtime.captures import live as live_captures
-from reference_impl.runtime.kernels import find_function
+from reference_impl.runtime.kernels import find_kernel
 
 
 def _contiguous(size: torch.Size) -> tuple[int, ...]:
@@ -155,8 +155,8 @@ class SoftwareDevice:
 
     def kernel_name(self, node: Any) -> str:
         params = check(runtime, "cudaGraphKernelNodeGetParams", runtime.cudaGraphKernelNodeGetParams(node))
-        function = find_function(int(params.func))
-        return "" if function is None else function.kernel.name
+        call = find_kernel(int(params.func))
+        return "" if call is None else call.kernel.name
 
     def tracks(self, tensor: torch.Tensor) -> bool:
         return tensor.is_cpu
