@@ -63,6 +63,18 @@ def growth() -> tuple[dict[str, float], float]:
     return {name: getattr(large, name) / median(getattr(each, name) for each in small) for name in names}, nbytes
 
 
+def cost_of_a_node() -> float:
+    """Capture, instantiation, replay and reset of a node in the large graph, against one in a small one."""
+    return growth()[0]["total"]
+
+
+def bytes_of_a_node() -> float:
+    """Memory that a node of the large graph takes, template and executable together."""
+    torch.set_num_threads(1)
+    costs(SMALL)
+    return costs(LARGE)[1]
+
+
 def main() -> None:
     ratios, nbytes = growth()
     print(f"torch {torch.__version__}: a node of {LARGE:,} against one of {SMALL:,}")

@@ -21,12 +21,14 @@ class LostTest:
 
 
 class CaseQueue:
-    """First the ordinary tests, then the destructive ones, each kind in its order; scripts come before either."""
+    """First the ordinary tests, then the destructive ones, each kind in its order; scripts come first or last."""
 
     def __init__(self) -> None:
         self._ordinary: deque[str] = deque()
         self._destructive: deque[str] = deque()
         self._unwritten: deque[LostTest] = deque()
+        #: Those whose scripts can wait until all tests are over.
+        self._patient: deque[LostTest] = deque()
 
     def put(self, nodeid: str, *, destructive: bool) -> None:
         """Add a test."""
@@ -43,9 +45,13 @@ class CaseQueue:
             kind.clear()
             kind.extend(rest)
 
-    def put_lost(self, test: LostTest) -> None:
-        """Add a test whose script another process has to write."""
-        self._unwritten.append(test)
+    def put_lost(self, test: LostTest, *, urgent: bool) -> None:
+        """Add a test whose script another process has to write, at once or when all tests are over."""
+        (self._unwritten if urgent else self._patient).append(test)
+
+    def drop_patient(self) -> None:
+        """Forget the scripts that have waited until all tests were over."""
+        self._patient.clear()
 
     def __len__(self) -> int:
         """How many tests are to run."""
@@ -53,7 +59,9 @@ class CaseQueue:
 
     def next_lost(self) -> LostTest | None:
         """Take a test whose script is to be written."""
-        return self._unwritten.popleft() if self._unwritten else None
+        if self._unwritten:
+            return self._unwritten.popleft()
+        return self._patient.popleft() if self._patient and not len(self) else None
 
     def next_test(self, *, unharmed: bool, alone: bool) -> str | None:
         """Take a test for a worker.
@@ -78,5 +86,5 @@ class CaseQueue:
             fresh: how many workers are there that have run no test.
             others: how many workers are there at all.
         """
-        scripts = bool(self._unwritten) and others == 0
+        scripts = bool(self._unwritten or self._patient) and others == 0
         return bool(self._ordinary) or len(self._destructive) > fresh or scripts

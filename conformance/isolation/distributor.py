@@ -16,6 +16,7 @@ from conformance.isolation.case_queue import CaseQueue, LostTest
 from conformance.isolation.deadlines import Deadlines
 from conformance.isolation.loss import Loss, loss_of, phase_of
 from conformance.isolation.messages import Done, Judged, Script, WriteScript
+from conformance.isolation.script_plan import ScriptPlan
 from conformance.isolation.verdict import charged, lost_report
 from conformance.isolation.worker_state import RunningTest, Shutdown
 from conformance.records.verdicts import Verdict
@@ -83,12 +84,15 @@ class Distributor:
         self._reran: set[str] = set()
         #: How the processes of tests ended that did not survive them, for their scripts.
         self._losses: dict[str, str] = {}
+        self._scripts = ScriptPlan()
         self._starved = 0
 
     # -- giving out ---------------------------------------------------------------------------------------------------
 
     def go_on(self, worker: WorkerState) -> None:
-        """Give a worker its next test, let it wait for one, or end it; the script of a lost test comes first."""
+        """Give a worker its next test, let it wait for one, or end it; an urgent script of a lost test comes first."""
+        if not self.queue and not self._scripts.has_time():
+            self.queue.drop_patient()
         lost = self.queue.next_lost()
         if lost is not None:
             self._ask_for_script(worker, lost)
@@ -260,10 +264,11 @@ class Distributor:
         put(case.nodeid, destructive=case.destructive)
 
     def _ask_for_scripts(self, case: Case, test: RunningTest) -> None:
-        """Let the next worker write the script of a test that its process did not survive, if that is what counts."""
+        """Let another worker write the script of a test that its process did not survive, if that is what counts."""
         failure, outcome = self._losses.pop(case.nodeid, None), test.outcome
         if failure is not None and outcome is not None and outcome.result.ending is not None:
-            self.queue.put_lost(LostTest(case.nodeid, failure))
+            urgent = self._scripts.is_urgent(case.implementation, outcome.result)
+            self.queue.put_lost(LostTest(case.nodeid, failure), urgent=urgent)
 
     # -- when a worker is lost ----------------------------------------------------------------------------------------
 

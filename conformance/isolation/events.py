@@ -10,7 +10,17 @@ import pytest
 
 from conformance.errors import ConformanceError, ExitStatus, KitError, one_line
 from conformance.isolation import messages
-from conformance.isolation.messages import Done, InternalError, Judged, Message, Ready, Refused, Script, Started
+from conformance.isolation.messages import (
+    Done,
+    ForkReady,
+    InternalError,
+    Judged,
+    Message,
+    Ready,
+    Refused,
+    Script,
+    Started,
+)
 from conformance.isolation.worker_state import HangUp, Shutdown
 from conformance.records.verdicts import Verdict
 from conformance.session.ending import end_session, refuse
@@ -57,6 +67,7 @@ class EventHandlers:
             Started: self._on_started,
             Refused: self._on_refused,
             Ready: self._on_ready,
+            ForkReady: self._on_ready,
             Judged: distributor.expect_graphs,
             Done: distributor.take_result,
             Script: distributor.take_script,
@@ -125,15 +136,16 @@ class EventHandlers:
             raise pytest.UsageError(visible_lines(refused.text))
         end_session(visible_lines(refused.text), refused.exit_status)
 
-    def _on_ready(self, worker: WorkerState, ready: Ready) -> None:
+    def _on_ready(self, worker: WorkerState, ready: Ready | ForkReady) -> None:
         worker.ready = True
         worker.watchdog.rest()
         if not self._session.config.option.collectonly and worker.process.share(ready.accelerators):
             self._recorder.note_other_run()
             self._recorder.tell_of_other_run()
-        if self._plan.ready is None:
+        if isinstance(ready, Ready) and self._plan.ready is None:
             self._adopt(ready)
             return
+        assert self._plan.ready is not None  # a fork is never the first worker
         difference = self._plan.ready.difference(ready)
         if difference is None:
             self._distributor.go_on(worker)

@@ -86,7 +86,7 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
         path = workermanage._sys_path  # noqa: SLF001 - as for every worker
         return Zygote(self._here, path, arguments, workerinput, timeout)
 
-    def fork(self, zygote: Zygote, putevent: Any, *, trial: bool, reads: bool) -> WorkerProcess | None:
+    def fork(self, zygote: Zygote, putevent: Any, *, trial: bool, reads: bool, spare: bool) -> WorkerProcess | None:
         """Launch a worker from `zygote`, as `launch` does; ``None`` when that fails."""
         spec = execnet.XSpec("popen//execmodel=main_thread_only")
         self.group.allocate_id(spec)
@@ -99,7 +99,14 @@ class Launcher(workermanage.NodeManager):  # type: ignore[misc]  # xdist ships n
         self.group._register(gateway)  # noqa: SLF001 - as for one that the group has made
         self.config.hook.pytest_xdist_newgateway(gateway=gateway)
         start_up = StartUp(
-            directory=None, same_python=True, variables={}, folder=folder, parent=None, trial=trial, reads=reads
+            directory=None,
+            same_python=True,
+            variables={},
+            folder=folder,
+            parent=None,
+            trial=trial,
+            spare=spare,
+            reads=reads,
         )
         return WorkerProcess(self, gateway, self.config, putevent, self._here, start_up)
 

@@ -5,6 +5,8 @@ A message crosses as an event of pytest-xdist's: a name and a dictionary of plai
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -193,21 +195,57 @@ class Ready(Message):
         devices = None if values["devices"] is None else Devices.from_dict(values["devices"])
         return cls(**{**values, "subjects": subjects, "cases": cases, "devices": devices})
 
-    def difference(self, other: Ready) -> str | None:
+    @functools.cached_property
+    def digest(self) -> str:
+        """The digest of the tests."""
+        return digest_of(self.nodeids)
+
+    def difference(self, other: Ready | ForkReady) -> str | None:
         """How `other` differs from this one in what a run rests on; ``None`` when it does not."""
         if self.subjects != other.subjects:
             return self._other_subjects(other)
+        if isinstance(other, ForkReady):
+            return None if self.digest == other.digest else "collected other tests than the first"
         if self.nodeids == other.nodeids:
             return None
         odd = sorted({*self.nodeids} ^ {*other.nodeids})
         return f"collected other tests than the first, such as {odd[0]}" if odd else "collected in another order"
 
-    def _other_subjects(self, other: Ready) -> str:
+    def _other_subjects(self, other: Ready | ForkReady) -> str:
         for own, theirs in zip(self.subjects, other.subjects, strict=False):
             for name, value in own.to_dict().items():
                 if getattr(theirs, name) != value:
                     return f"differs from the first in its {name}: {getattr(theirs, name)!r} instead of {value!r}"
         return "tests other implementations than the first"
+
+
+def digest_of(nodeids: Sequence[str]) -> str:
+    """A digest of tests in their order."""
+    return hashlib.sha256("\n".join(nodeids).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class ForkReady(Message):
+    """A fork knows what there is to run: what its zygote has collected.  To say it all would take longer than to fork.
+
+    Attributes:
+        subjects, accelerators: as in `Ready`.
+        digest: of the tests.
+    """
+
+    name = "fork_ready"
+    subjects: tuple[Subject, ...]
+    digest: str
+    accelerators: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as plain values, all the way down."""
+        return {**super().to_dict(), "subjects": [subject.to_dict() for subject in self.subjects]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ForkReady:
+        """The inverse of `to_dict`."""
+        return cls(**{**values, "subjects": tuple(Subject(**subject) for subject in values["subjects"])})
 
 
 @dataclass(frozen=True)
@@ -290,7 +328,7 @@ class WriteScript(Message):
 
 _MESSAGES: dict[str, type[Message]] = {
     _PREFIX + each.name: each
-    for each in (Started, Refused, Ready, Judged, Done, Script, InternalError, Begin, WriteScript)
+    for each in (Started, Refused, Ready, ForkReady, Judged, Done, Script, InternalError, Begin, WriteScript)
 }
 
 

@@ -110,12 +110,14 @@ class Supervisor:
         return False
 
     def _keep_spare(self, slot: int) -> None:
-        """Start a spare worker, where workers are lost and no zygote can give others: one for two that work."""
-        forks = self._zygote is not None and self._zygote.unfit is None
-        if not self._expects_losses or forks or self._spares_left == 0 or 2 * len(self._spares()) >= self.places:
+        """Start a spare worker, where workers are lost: one for two that work, from a zygote where there is one."""
+        if not self._expects_losses or self._spares_left == 0 or 2 * len(self._spares()) >= self.places:
             return
         try:
-            process = self._launch(slot, spare=True)
+            forks = self._zygote is not None and self._zygote.unfit is None
+            process = self._fork(slot, spare=True) if forks else self._launch(slot, spare=True)
+            if process is None:  # the zygote is not ready yet
+                return
             process.setup()
         except Exception:  # whatever keeps it from starting is told of when a worker that is needed does not start
             self._spares_left = 0
@@ -125,13 +127,13 @@ class Supervisor:
     def _spares(self) -> list[WorkerState]:
         return [worker for worker in self.workers.values() if worker.spare]
 
-    def _fork(self, slot: int) -> WorkerProcess | None:
+    def _fork(self, slot: int, *, spare: bool = False) -> WorkerProcess | None:
         """A worker from the zygote, if there is one that can be forked."""
         if self._launcher is None or self._zygote is None or not self._zygote.is_ready():
             return None
         if not self._launcher.forks(slot, self._variables(slot)):
             return None
-        return self._launcher.fork(self._zygote, self._events.put, trial=self._trial, reads=self.reads)
+        return self._launcher.fork(self._zygote, self._events.put, trial=self._trial, reads=self.reads, spare=spare)
 
     def _variables(self, slot: int) -> dict[str, str]:
         return {} if self.devices is None else self.devices.variables(slot)

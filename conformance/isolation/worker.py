@@ -28,6 +28,7 @@ from conformance.isolation.messages import (
     CaseValues,
     Devices,
     Done,
+    ForkReady,
     InternalError,
     Judged,
     Message,
@@ -145,8 +146,11 @@ def die_with(parent: int | None) -> None:
 class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no types
     """The worker's end of the connection, with one test at a time."""
 
-    def __init__(self, config: pytest.Config, channel: Any, box: BlackBox, *, start_up: StartUp) -> None:
+    def __init__(
+        self, config: pytest.Config, channel: Any, box: BlackBox, *, start_up: StartUp, digest: str | None = None
+    ) -> None:
         super().__init__(config, channel)
+        self._digest = digest
         self._box = box
         self._output = box.folder / OUTPUT
         self._state: ProcessState | None = None
@@ -181,7 +185,8 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
         gc.collect()
         self._freeze()
         executor.collect_garbage()
-        self._send(_ready(executor, [item.nodeid for item in session.items]))
+        nodeids = [item.nodeid for item in session.items]
+        self._send(_ready(executor, nodeids) if self._digest is None else _fork_ready(executor, self._digest))
         self._state = ProcessState.now()
 
     # -- running ------------------------------------------------------------------------------------------------------
@@ -289,14 +294,26 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
 
 def _ready(executor: Executor, nodeids: Sequence[str]) -> Ready:
     return Ready(
-        subjects=tuple(Subject.of(adapter, executor.specs[name]) for name, adapter in executor.adapters.items()),
+        subjects=_subjects(executor),
         nodeids=tuple(nodeids),
         cases=tuple(CaseValues.of(executor.cases[nodeid]) for nodeid in nodeids if nodeid in executor.cases),
         not_applicable=executor.selection.not_applicable,
         narrowed=executor.selection.narrowed,
         devices=_devices(executor),
-        accelerators=tuple(filter(None, map(accelerator_of, executor.adapters.values()))),
+        accelerators=_accelerators(executor),
     )
+
+
+def _fork_ready(executor: Executor, digest: str) -> ForkReady:
+    return ForkReady(subjects=_subjects(executor), digest=digest, accelerators=_accelerators(executor))
+
+
+def _subjects(executor: Executor) -> tuple[Subject, ...]:
+    return tuple(Subject.of(adapter, executor.specs[name]) for name, adapter in executor.adapters.items())
+
+
+def _accelerators(executor: Executor) -> tuple[str, ...]:
+    return tuple(filter(None, map(accelerator_of, executor.adapters.values())))
 
 
 def _devices(executor: Executor) -> Devices | None:

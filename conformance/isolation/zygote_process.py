@@ -21,7 +21,7 @@ from execnet.gateway_base import BaseGateway, Popen2IO, get_execmodel
 from conformance.errors import ExitStatus
 from conformance.isolation import packets
 from conformance.isolation.footprint import Footprint
-from conformance.isolation.messages import START_UP, Started, StartUp
+from conformance.isolation.messages import START_UP, Started, StartUp, digest_of
 from conformance.isolation.process_control import MARK, OUTPUT
 from conformance.isolation.worker import (
     Interactor,
@@ -32,6 +32,7 @@ from conformance.isolation.worker import (
     open_black_box,
     write_to,
 )
+from conformance.records.subject import software
 
 
 def main(descriptor: int) -> None:
@@ -66,9 +67,11 @@ class _Mother:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork workers until the controller has had enough, and be one in each of them."""
-        # Only now: what is imported here is in every worker.
+        # Only now: what is imported and found out here is in every worker.
         import conformance.reproducing.writing  # noqa: F401
 
+        software()
+        digest = digest_of([item.nodeid for item in session.items])
         # What the forks share stays shared as long as nobody writes to it, and a collection writes to all it looks at.
         gc.collect()
         gc.freeze()
@@ -88,12 +91,14 @@ class _Mother:
             except OSError:  # for want of memory, most likely; the forks that are there must not notice
                 pid = None
             if pid == 0:
-                return self._work(session, request, descriptors, zygote)
+                return self._work(session, request, descriptors, zygote, digest)
             for each in descriptors:
                 os.close(each)
             packets.send(self._connection, {"pid": pid})
 
-    def _work(self, session: pytest.Session, request: dict[str, Any], descriptors: list[int], zygote: int) -> bool:
+    def _work(
+        self, session: pytest.Session, request: dict[str, Any], descriptors: list[int], zygote: int, digest: str
+    ) -> bool:
         """Be a worker."""
         self._connection.close()
         leave_the_group()
@@ -112,10 +117,11 @@ class _Mother:
         config = session.config
         vars(config)["workerinput"] = workerinput
         _set_base_folder(config, options.get("basetemp"))
-        interactor = Interactor(config, channel, box, start_up=start_up)
+        interactor = Interactor(config, channel, box, start_up=start_up, digest=digest)
         vars(xdist.remote)["interactor"] = interactor
         interactor.pytest_sessionstart(session)
-        interactor.announce(session)
+        if not start_up.spare:
+            interactor.announce(session)
         return interactor.pytest_runtestloop(session)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import platform
 import sys
@@ -10,11 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from conformance.errors import one_line
-from conformance.records.tested import device_of, identity
+from conformance.records.tested import VALUE_LIMIT, device_of, identity
 from conformance.text import published, visible_line
-
-#: Characters kept of one value of an environment.
-_VALUE_LIMIT = 400
 
 
 class Described(Protocol):
@@ -70,7 +68,7 @@ class Subject:
     @classmethod
     def unknown(cls, spec: str) -> Subject:
         """The subject for an implementation that no process could be started for."""
-        return cls(_line(spec), spec, "unknown", "unknown", {}, _software())
+        return cls(_line(spec), spec, "unknown", "unknown", {}, software())
 
     def to_dict(self) -> dict[str, Any]:
         """The subject as JSON values."""
@@ -79,7 +77,7 @@ class Subject:
 
 def environment(adapter: Described) -> dict[str, str]:
     """What a reader needs to repeat a run: an allow-list, since a record is published."""
-    values = _software()
+    values = software()
     try:
         values.update(_lines(adapter.environment()))
     except Exception as error:  # the adapter's own code; a run without these lines is still a run
@@ -92,10 +90,11 @@ def _lines(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _line(value: object) -> str:
-    return visible_line(published(str(value), _VALUE_LIMIT))
+    return visible_line(published(str(value), VALUE_LIMIT))
 
 
-def _software() -> dict[str, str]:
+def software() -> dict[str, str]:
+    """The versions of what a run rests on."""
     values = {
         "python": platform.python_version(),
         "python_implementation": platform.python_implementation(),
@@ -110,6 +109,7 @@ def _software() -> dict[str, str]:
     return values
 
 
+@functools.cache  # what is installed stays so, and each worker asks
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)

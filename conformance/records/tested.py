@@ -10,7 +10,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
@@ -28,6 +28,9 @@ ON_THE_HOST = "the host, and no accelerator: says nothing of hardware"
 SHARED_DEVICE = "another run of the kit was on the device when this one began: each takes the other's memory and time"
 OWN_CLASS = "the class is the kit's own reference"
 OWN_BASE = "the class derives from the kit's own reference"
+
+#: Characters kept of one value of an environment.
+VALUE_LIMIT = 400
 
 _REFERENCE = "reference_impl"
 _DIGITS = 12
@@ -57,8 +60,18 @@ def identity(adapter: Tested, spec: str) -> dict[str, str]:
             values[name] = _fingerprint(file)
     derivation = getattr(adapter, "derivation", ())
     if derivation:
-        values["derived"] = "; ".join(derivation)
+        values["derived"] = _in_full(derivation)
     return values | _remarks(adapter, cls, class_file)
+
+
+def _in_full(sentences: Sequence[str]) -> str:
+    """As many of `sentences` as a value of a record has room for, each to its end."""
+    for count in range(len(sentences), 0, -1):
+        more = "" if count == len(sentences) else f"; and {len(sentences) - count} more"
+        text = "; ".join(sentences[:count]) + more
+        if len(text) <= VALUE_LIMIT:
+            return text
+    return one_line(sentences[0], VALUE_LIMIT)
 
 
 def device_of(adapter: Tested) -> dict[str, str]:

@@ -46,6 +46,16 @@ def beginning(adapter: Adapter, spec: str) -> Beginning:
     return Beginning(module.__name__, imports, (*lines, _graph(adapter, module, spec)), setup)
 
 
+def importing(spec: str) -> Beginning:
+    """How a script reaches an implementation whose adapter cannot be written out: as ``--impl`` does."""
+    lines = (
+        "# The adapter cannot be written out here, so it is imported, and with it the kit that it is written for.",
+        f"impl = named({spec!r}, None, None)",
+        "Graph = impl.graph_class",
+    )
+    return Beginning(None, ("import torch", "from conformance.adapters.implementations import named"), lines)
+
+
 def _graph(adapter: Adapter, module: ModuleType, spec: str) -> str:
     cls = adapter.graph_class
     if getattr(module, cls.__qualname__, None) is cls:

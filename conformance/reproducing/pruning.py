@@ -6,6 +6,8 @@ import ast
 import builtins
 from collections.abc import Iterator, Sequence
 
+from conformance.reproducing.walking import walk
+
 
 def pruned(definitions: Sequence[ast.stmt], main: ast.stmt) -> list[ast.stmt]:
     """Those of `definitions` that `main` needs, classes without the methods that nothing calls."""
@@ -51,7 +53,7 @@ def _name(node: ast.stmt) -> str | None:
 def _used(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Names, attributes and words in a row of nodes."""
     for node in nodes:
-        for part in ast.walk(node):
+        for part in walk(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 yield part.id
             elif isinstance(part, ast.Attribute):

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from conformance.reproducing.walking import walk
+
 #: The packages whose functions become a part of the script.  Anything else is imported.
 COPIED = ("suites", "conformance", "tests")
 
@@ -51,7 +53,7 @@ def tree_of(module: str) -> ast.Module:
     file = _files[module] if loaded is None else loaded.__file__
     assert file is not None
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    for node in walk(tree):
         node.home = module  # type: ignore[attr-defined]  # which part of which text it is, in whatever copy
     return tree
 
@@ -60,7 +62,7 @@ def tree_of(module: str) -> ast.Module:
 def imports_of(module: str) -> Mapping[str, str]:
     """The import lines of a module, by the names that they define."""
     lines: dict[str, str] = {}
-    for node in ast.walk(tree_of(module)):
+    for node in walk(tree_of(module)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
@@ -96,7 +98,7 @@ def decorated_in(module: str) -> Mapping[str, ast.FunctionDef]:
 
 @functools.cache
 def _functions(module: str) -> list[ast.FunctionDef | ast.Lambda]:
-    return [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    return [node for node in walk(tree_of(module)) if isinstance(node, ast.FunctionDef | ast.Lambda)]
 
 
 @functools.cache
@@ -142,7 +144,7 @@ def class_node(cls: type) -> ast.ClassDef:
     Raises:
         LookupError: it is not to be found.
     """
-    for node in ast.walk(tree_of(cls.__module__)):
+    for node in walk(tree_of(cls.__module__)):
         if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
             return node
     raise LookupError(cls.__qualname__)

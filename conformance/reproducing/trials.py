@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,16 +20,15 @@ from conformance.errors import one_line
 from conformance.records.result import TestResult
 from conformance.records.verdicts import Verdict
 from conformance.reproducing.alone import Ending
-from conformance.reproducing.turns import is_own_promise, turns_of
-from conformance.text import published, visible
+from conformance.reproducing.showing import shows
+from conformance.reproducing.turns import turns_of
+from conformance.text import published
 
 #: ``shown``: it fails as its test did; ``passed``: alone it does not fail; ``otherwise``: it fails, of something else.
 Outcome = Literal["shown", "passed", "otherwise"]
 
 #: Seconds that a script has for its imports and for opening the device, besides those that its test took each turn.
 _START_S = 20.0
-#: Characters of what an exception says that are looked for in what is kept of a result.
-_SAID_LIMIT = 200
 #: Characters of why.
 _WHY_LIMIT = 300
 
@@ -159,29 +157,11 @@ def judged(result: TestResult, ending: Ending) -> Reproduction | None:
         return Reproduction("shown", "it did not end in time") if verdict is Verdict.TIMEOUT else None
     if ending.kind is not None:
         said = f"{ending.kind}: {ending.message}" if ending.message else ending.kind
-        return Reproduction("shown" if _is_of(result, ending) else "otherwise", one_line(published(said), _WHY_LIMIT))
+        return Reproduction(
+            "shown" if shows(result, ending.kind, ending.message) else "otherwise",
+            one_line(published(said), _WHY_LIMIT),
+        )
     if ending.status == 0:
         return Reproduction("passed", "alone it does not fail")
     how = f"signal {-ending.status}" if ending.status < 0 else f"exit status {ending.status}"
     return Reproduction("shown" if verdict is Verdict.CRASH else "otherwise", f"its process ended: {how}")
-
-
-def _is_of(result: TestResult, ending: Ending) -> bool:
-    """Whether an exception says what the test said."""
-    text = visible(ending.message)
-    said = _plain(text)
-    if result.expected is not None and _plain(result.expected).removesuffix("…") in said:
-        return True
-    if ending.kind == "AssertionError" and is_own_promise(result.reproducer or "", ending.message):
-        return True
-    # An ordinary call of a script raises what it raised in the test.
-    first = _plain(text.partition("\n")[0])[:_SAID_LIMIT]
-    told = _plain(f"{result.seen or ''}\n{result.message}\n{result.left_behind or ''}")
-    if ending.kind == "AssertionError":
-        return bool(first) and first.removeprefix("the current stream is ") in told
-    return f"{ending.kind}" in told and first in told
-
-
-def _plain(text: str) -> str:
-    """A text without what differs from run to run: numbers, addresses and how its lines are broken."""
-    return " ".join(re.sub(r"0x[0-9a-f]+|\d+", "#", published(text)).split())

@@ -135,7 +135,7 @@ def _fault_jobs(
                     row = replace(row, script="is missing")
                 else:
                     own = adapter.graph_class.__name__
-                    trials.append(Trial(fault, first.reproducer, first.expected, first.seen, own))
+                    trials.append(Trial(fault, first, own))
             rows[fault.name, fault.implementation] = row
             say(_line(row))
 

@@ -24,7 +24,8 @@ from typing import Any
 
 from conformance.adapters.implementations import KNOWN
 from conformance.errors import KitError, one_line
-from conformance.reproducing.turns import is_own_promise
+from conformance.records.result import TestResult
+from conformance.reproducing.showing import shows
 from conformance.selfcheck.catalogue import Fault
 from conformance.selfcheck.children import Apply, Forked, Reporter, ended, fork
 from conformance.selfcheck.outcomes import AS_PROMISED
@@ -44,17 +45,18 @@ class Trial:
 
     Attributes:
         fault: that it was written for.
-        script: its text.
-        promise: what its test said was promised, or ``None``.
-        seen: what its test said that it saw instead, or ``None``.
+        result: of the test that the script was written for, and the script with it.
         graph_class: the name of the implementation's own graph class in its module.
     """
 
     fault: Fault
-    script: str
-    promise: str | None
-    seen: str | None
+    result: TestResult
     graph_class: str
+
+    @property
+    def script(self) -> str:
+        """The text of the script."""
+        return self.result.reproducer or ""
 
 
 @dataclass(frozen=True)
@@ -123,31 +125,14 @@ def _try(trial: Trial, path: Path) -> str:
     faulty = _run(partial(_live, path, trial.fault.apply))
     if faulty.kind is None:
         return "passes with the fault"
-    if faulty.kind != "AssertionError" and not _is_what_was_seen(faulty, trial):
-        return f"ends otherwise with the fault: {faulty}"
-    if trial.promise is not None and not _says(faulty, trial):
-        return f"fails for another reason with the fault: {faulty}"
+    if not shows(trial.result, faulty.kind, faulty.message):
+        how = "fails for another reason" if faulty.kind == "AssertionError" else "ends otherwise"
+        return f"{how} with the fault: {faulty}"
     path.write_text(sound_script, encoding="utf-8")
     sound = _run(partial(_live, path, nullcontext))
     if sound.kind is not None:
         return f"fails without the fault: {sound}"
     return AS_PROMISED
-
-
-def _says(ending: _Ending, trial: Trial) -> bool:
-    """Whether a script names what was promised, or what was seen in its stead."""
-    promised = trial.promise is not None and _plain(trial.promise) in _plain(ending.message)
-    return promised or is_own_promise(trial.script, ending.message) or _is_what_was_seen(ending, trial)
-
-
-def _is_what_was_seen(ending: _Ending, trial: Trial) -> bool:
-    """Whether a script ends as its test saw a call end: an ordinary call of a script raises what it raises."""
-    message = _plain(ending.message.partition("\n")[0])
-    return trial.seen is not None and bool(ending.kind) and message in _plain(trial.seen)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _run(live: Callable[[Reporter], None]) -> _Ending:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _TRIAL_SHARE = 0.25
 #: With this environment variable at 0 no script is run.
 _SWITCH = "GRAPH_CONFORMANCE_TRY_SCRIPTS"
-_LEAST_TRIAL_S = 60.0
+_LEAST_TRIAL_S = 30.0
 #: What pytest calls failed, with a letter of its own.
 _FAILED = {"crash": "C", "timeout": "T", "flaky": "f"}
 _LETTERS = {"error": "E", "noted": "n", "unsupported": "u", "waived": "w"}

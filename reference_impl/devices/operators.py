@@ -305,7 +305,7 @@ def _bound(
 
     def result() -> Any:
         tensors, returns = results(), len(func._schema.returns)
-        return None if returns == 0 else tensors[0] if returns == 1 else tuple(tensors)
+        return tuple(tensors) if returns > 1 else tensors[0] if returns and tensors else None
 
     return functools.partial(quickest(func, args, kwargs, result), *args, **kwargs)
 

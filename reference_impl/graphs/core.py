@@ -59,7 +59,7 @@ class _Holdings:
         self.exec: int | None = None
         self.pools: list[PoolId] = []
         self.tracker: LivenessTracker | None = None
-        self.ending = Ending()
+        self._ending: Ending | None = None
         self.exec_ids: set[int] = set()
 
     def release(self) -> None:
@@ -82,9 +82,17 @@ class _Holdings:
         self.tracker = None
         self.release_pools()
 
+    @property
+    def ending(self) -> Ending:
+        """What its users want done when this capture goes; most want nothing."""
+        if self._ending is None:
+            self._ending = Ending()
+        return self._ending
+
     def _fire_ending(self) -> None:
-        ending, self.ending = self.ending, Ending()
-        ending.fire(self.device)
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            ending.fire(self.device)
         ids, self.exec_ids = self.exec_ids, set()
         if ids:
             every_graph.destroy.fire_guarded(ids)

@@ -209,6 +209,19 @@ def test_a_narrowed_strict_run_asks_for_the_advice_that_was_run() -> None:
     assert _assess((SHOULD, Verdict.FAIL), **settings).exit_status is ExitStatus.NOT_CONFORMING  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("entry", [SHOULD, MAY])
+@pytest.mark.parametrize("verdict", [Verdict.CRASH, Verdict.TIMEOUT])
+def test_a_crash_outside_the_musts_counts_in_a_narrowed_run_as_in_a_whole_one(
+    entry: Requirement, verdict: Verdict
+) -> None:
+    outcomes = ((MUST, Verdict.PASS), (entry, verdict))
+    for narrowed in (False, True):
+        assessment = _assess(*outcomes, narrowed=narrowed)
+        assert (assessment.exit_status, assessment.hazards) == (ExitStatus.CONFORMING, 1)
+        strict = _assess(*outcomes, narrowed=narrowed, target=STRICT)
+        assert strict.exit_status is ExitStatus.NOT_CONFORMING
+
+
 def test_a_planned_test_without_a_result_was_not_run() -> None:
     assessment = _assess((MUST, Verdict.PASS), planned={"t0": (MUST.id,), "lost": (MUST.id,)})
     assert assessment.verdict is RunVerdict.INCOMPLETE

@@ -147,3 +147,20 @@ def test_a_home_folder_is_nowhere_in_what_is_published(tmp_path: Path) -> None:
     again = run(str(script))
     assert again.returncode == 1
     assert "RuntimeError: from " in again.stderr, again.stderr
+
+
+def test_what_was_derived_ends_with_a_sentence() -> None:
+    adapter = reference.adapter()
+    adapter.derivation = [f"sentence {number} " + "says a good deal" * 5 for number in range(6)]
+    derived = Subject.of(adapter, "reference").environment["derived"]
+    sentences = derived.split("; ")
+    assert sentences[:-1] == list(adapter.derivation[: len(sentences) - 1])
+    assert sentences[-1] == f"and {6 - len(sentences) + 1} more"
+    assert len(sentences) > 3
+
+
+def test_what_was_derived_is_there_in_full_where_there_is_room() -> None:
+    adapter = reference.adapter()
+    adapter.derivation = ["no adapter is written for it", "as the dialect cuda"]
+    derived = Subject.of(adapter, "reference").environment["derived"]
+    assert derived == "no adapter is written for it; as the dialect cuda"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import re
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from conformance.evidence.calls import SLOTS, TEXT_LIMIT, CallRing, read_calls
 from conformance.evidence.gathering import Evidence
 from conformance.evidence.names import Names
 from conformance.evidence.tracing import Tracer
+from conformance.session.foreign_warnings import recorded
 
 
 @contextlib.contextmanager
@@ -255,3 +258,23 @@ def test_what_somebody_else_has_replaced_stays_replaced() -> None:
         replaced = Own.capture_end
         Own.replay = replaced  # type: ignore[method-assign]
     assert vars(Own)["replay"] is replaced
+
+
+def test_a_class_that_warns_of_its_caller_means_the_line_that_called_it() -> None:
+    class Warns(reference_impl.CUDAGraph):
+        def reset(self) -> None:
+            warnings.warn("careful", stacklevel=2)
+
+    adapter = reference.adapter()
+    adapter.graph_class = Warns
+    with traced(adapter), recorded() as entries:
+        graph = Warns()
+        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+        graph.reset()
+    assert [(entry.filename, entry.lineno) for entry in entries] == [(__file__, line)]
+
+
+def test_a_class_that_warns_of_itself_means_its_own_line() -> None:
+    with recorded() as entries:
+        warnings.warn("careful", stacklevel=1)
+    assert [entry.filename for entry in entries] == [__file__]

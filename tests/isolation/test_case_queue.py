@@ -49,7 +49,7 @@ def test_a_fresh_worker_is_needed_for_each_destructive_test(queue: CaseQueue, fr
 def test_a_script_needs_one_worker(others: int, needed: bool) -> None:
     queue = CaseQueue()
     lost = LostTest("calm-1", "its process was ended by SIGSEGV")
-    queue.put_lost(lost)
+    queue.put_lost(lost, urgent=True)
     assert queue.needs_worker(fresh=0, others=others) is needed
     assert queue.next_lost() == lost
     assert queue.next_lost() is None
@@ -61,3 +61,23 @@ def test_what_runs_again_at_once_is_the_next_of_its_kind(queue: CaseQueue) -> No
     queue.put_first("calm-3", destructive=False)
     order = [queue.next_test(unharmed=True, alone=True) for _ in range(6)]
     assert order == ["calm-3", "calm-1", "calm-2", "deadly-3", "deadly-1", "deadly-2"]
+
+
+def test_a_script_that_can_wait_is_written_when_all_tests_are_over(queue: CaseQueue) -> None:
+    patient, urgent = (LostTest(name, "its process was ended by SIGSEGV") for name in ("calm-3", "calm-4"))
+    queue.put_lost(patient, urgent=False)
+    queue.put_lost(urgent, urgent=True)
+    assert queue.next_lost() == urgent
+    assert queue.next_lost() is None
+    for _ in range(4):
+        queue.next_test(unharmed=True, alone=True)
+    assert queue.needs_worker(fresh=0, others=0)
+    assert queue.next_lost() == patient
+
+
+def test_a_script_that_has_waited_can_be_forgotten() -> None:
+    queue = CaseQueue()
+    queue.put_lost(LostTest("calm-1", "its process was ended by SIGSEGV"), urgent=False)
+    queue.drop_patient()
+    assert queue.next_lost() is None
+    assert not queue.needs_worker(fresh=0, others=0)

@@ -11,6 +11,7 @@ from conformance.isolation.messages import (
     CaseValues,
     Devices,
     Done,
+    ForkReady,
     InternalError,
     Message,
     Ready,
@@ -19,6 +20,7 @@ from conformance.isolation.messages import (
     Started,
     StartUp,
     WriteScript,
+    digest_of,
     from_event,
     is_own,
 )
@@ -30,12 +32,14 @@ CASE = CaseValues("test_a.py::test_it[mine]", "test_a.py::test_it", "mine", ("re
 READY = Ready(
     (SUBJECT,), (CASE.nodeid, "test_b.py::test_it"), (CASE,), {"mine": ["x"]}, True, Devices("VISIBLE", 2), ("gpu 0",)
 )
+FORK_READY = ForkReady((SUBJECT,), digest_of(READY.nodeids), ("gpu 0",))
 
 MESSAGES = [
     Started(7),
     Refused("no such implementation", 4),
     READY,
     replace(READY, devices=None),
+    FORK_READY,
     Done(3, exit_hooks=True),
     Script(3, "import torch"),
     Script(3, None),
@@ -66,7 +70,7 @@ def test_a_case_crosses_by_its_requirements_ids() -> None:
     assert CaseValues.of(case) == CASE
 
 
-DIFFERENCES = {
+DIFFERENCES: dict[str, tuple[Ready | ForkReady, str | None]] = {
     "none": (READY, None),
     "devices": (replace(READY, devices=None), None),
     "revision": (
@@ -79,6 +83,15 @@ DIFFERENCES = {
         "collected other tests than the first, such as test_b.py::test_it",
     ),
     "order": (replace(READY, nodeids=READY.nodeids[::-1]), "collected in another order"),
+    "fork": (FORK_READY, None),
+    "revision-of-fork": (
+        replace(FORK_READY, subjects=(replace(SUBJECT, revision="2.14"),)),
+        "differs from the first in its revision: '2.14' instead of '2.13'",
+    ),
+    "tests-of-fork": (
+        replace(FORK_READY, digest=digest_of(READY.nodeids[::-1])),
+        "collected other tests than the first",
+    ),
 }
 
 

@@ -107,6 +107,16 @@ def test_marks_for_a_profiler_are_no_nodes() -> None:
     assert ref.cudart().cudaGraphGetNodes(graph.raw_cuda_graph())[2] == 1
 
 
+def test_an_operator_that_returns_no_tensor() -> None:
+    x, y, graph = torch.zeros(3), torch.zeros(4), ref.CUDAGraph()
+    with ref.graph(graph):
+        answers = [aten.is_same_size(x, y), aten.is_same_size(x, x), x.is_set_to(x), x.is_set_to(y)]
+        x.add_(1)
+    assert answers == [False, True, True, False]
+    graph.replay()
+    assert x.tolist() == [1.0] * 3
+
+
 def test_outcomes_follow_the_default_dtype() -> None:
     """The same call gives another dtype where the default is another."""
     x, graph = torch.arange(3), ref.CUDAGraph()

@@ -121,19 +121,60 @@ class adapter(RecorderGraph):
 """
 
 
+#: An adapter whose text nobody has: what it overrides is made while the program runs.
+GENERATED = f"""
+import reference_impl
+from broken import Broken
+
+from conformance.adapter import ModuleAdapter
+
+made = {{}}
+exec("def capture_begin(self, graph, **settings): graph.capture_begin(settings.get('pool'))", made)
+
+
+class Own(ModuleAdapter):
+    capture_begin = made["capture_begin"]
+
+
+def adapter():
+    return Own(module=reference_impl, graph_class=Broken, device="cpu", {SETTINGS})
+"""
+
+#: One whose members are no functions.
+PARTIAL = GENERATED.replace('made["capture_begin"]', "functools.partialmethod(made['capture_begin'])").replace(
+    "import reference_impl", "import functools\n\nimport reference_impl", 1
+)
+
+
 PLAIN_TEST = "test_addresses.py::test_once_for_each_call"
 
 
 @pytest.mark.parametrize(
     ("text", "file"),
     [
-        (OVERRIDES, "test_streams.py"),
-        (WHOLE, "test_streams.py"),
+        (OVERRIDES, "test_streams.py::test_consecutive_replays"),
+        (WHOLE, "test_streams.py::test_consecutive_replays"),
         (DERIVED, PLAIN_TEST),
     ],
     ids=["overrides", "whole", "derived"],
 )
 def test_overrides_are_written_out(text: str, file: str, tmp_path: Path) -> None:
+    for script in _shown(text, file, tmp_path):
+        assert "import conformance" not in script
+        assert "from conformance" not in script
+        assert "capture_begin(" in script
+
+
+@pytest.mark.parametrize("text", [GENERATED, PARTIAL], ids=["generated", "partial"])
+def test_what_cannot_be_written_out_is_imported(text: str, tmp_path: Path) -> None:
+    for script in _shown(text, "test_streams.py", tmp_path):
+        assert script.count("# The adapter cannot be written out") == 1
+        assert f"impl = named('{tmp_path / 'own.py'}:adapter', None, None)" in script
+        assert "suites" not in script.partition("def reproduce")[2]
+
+
+def _shown(text: str, file: str, tmp_path: Path) -> list[str]:
+    """The scripts of an adapter's failures, each of which shows its failure."""
     shutil.copy(ROOT / "examples" / "eager_recorder" / "recorder.py", tmp_path)
     (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
     (tmp_path / "own.py").write_text(text, encoding="utf-8")
@@ -158,5 +199,4 @@ def test_overrides_are_written_out(text: str, file: str, tmp_path: Path) -> None
         assert result.reproducer is not None, result.reproduction
         assert result.reproduction is not None
         assert result.reproduction["outcome"] == "shown", result.reproduction
-        assert "import conformance" not in result.reproducer
-        assert "capture_begin(" in result.reproducer
+    return [str(result.reproducer) for result in results]

@@ -17,6 +17,7 @@ import torch
 from conformance.adapter import Dialect, ModuleAdapter
 from conformance.adapter.device_module import HostStream
 from conformance.checks import expect, expect_no_raise, expect_raises
+from conformance.errors import Unsupported
 from conformance.reproducing.values import Known
 from conformance.reproducing.writing import specialised
 
@@ -304,6 +305,17 @@ def test_an_adapter_says_how_its_tensors_are_made() -> None:
     own = adapter(kind=Worded)
     own.module.offset = 5
     assert run(program, own)[1] == [[7.0, 7.0, 7.0]]
+
+
+def test_a_test_that_cannot_go_on_ends_its_script_in_plain_words() -> None:
+    def program(impl: Any) -> None:
+        try:
+            impl.module.note("tried")
+        except Exception as error:
+            raise Unsupported(f"there is none of that: {error}") from error
+
+    text = text_of(program, adapter())
+    assert "raise SystemExit(f'there is none of that: {error}') from error" in text
 
 
 def test_a_class_in_a_test_is_copied() -> None:

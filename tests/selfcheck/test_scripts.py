@@ -12,6 +12,8 @@ from unittest import mock
 import pytest
 
 from conformance.adapters.known import Known
+from conformance.records.result import TestResult
+from conformance.records.verdicts import Verdict
 from conformance.selfcheck import scripts
 from conformance.selfcheck.scripts import Trial, try_scripts
 from reference_impl.faults import Fault
@@ -64,11 +66,15 @@ CASES: dict[str, tuple[str, Any, str]] = {
 }
 
 
+def _result(script: str) -> TestResult:
+    return TestResult("t", (), Verdict.FAIL, message="m", expected=PROMISE, seen=SEEN, reproducer=script)
+
+
 @pytest.fixture(scope="module")
 def said() -> dict[str, str]:
     """What is said of each."""
     trials = [
-        Trial(Fault(name, "class", "", (), "reference", apply), script, PROMISE, SEEN, "CUDAGraph")
+        Trial(Fault(name, "class", "", (), "reference", apply), _result(script), "CUDAGraph")
         for name, (script, apply, _) in CASES.items()
     ]
     known = {"reference": Known("", "", "pretended", "CUDAGraph")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from conformance.reproducing.values import (
     Unwritable,
     Value,
 )
+from conformance.reproducing.walking import copied
 
 
 class Assignments(Comprehensions):
@@ -49,7 +49,7 @@ class Assignments(Comprehensions):
         return NORMAL
 
     def _augassign_statement(self, node: ast.AugAssign, scope: Scope) -> Status:
-        target = copy.deepcopy(node.target)
+        target = copied(node.target)
         target.ctx = ast.Load()
         old, value = self._in_order([target, node.value], scope)
         if isinstance(old, Known) and isinstance(value, Known) and type(old.value) in (int, float, str, tuple):

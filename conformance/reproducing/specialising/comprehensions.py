@@ -21,6 +21,7 @@ from conformance.reproducing.values import (
     Unwritable,
     Value,
 )
+from conformance.reproducing.walking import walk
 
 
 class Comprehensions(Displays):
@@ -90,10 +91,7 @@ class Comprehensions(Displays):
 
     def _inner_scope(self, node: Any, scope: Scope) -> Scope:
         names = [
-            part.id
-            for generator in node.generators
-            for part in ast.walk(generator.target)
-            if isinstance(part, ast.Name)
+            part.id for generator in node.generators for part in walk(generator.target) if isinstance(part, ast.Name)
         ]
         inner = Scope({}, scope, scope.names, scope.module)
         for name in names:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 
 from conformance.reproducing.specialising.nodes import Turn
 from conformance.reproducing.values import NotInline
+from conformance.reproducing.walking import children, walk
+
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """The nodes of a function, without those of functions in it."""
-    for node in body:
+    left = [*reversed(body)]
+    while left:
+        node = left.pop()
         yield node
         if isinstance(node, Turn):
-            yield from own_nodes(node.body)
-        elif not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            yield from own_nodes(list(ast.iter_child_nodes(node)))
+            left.extend(reversed(node.body))
+        elif not isinstance(node, _SCOPES):
+            left.extend(reversed(children(node)))
 
 
 def assigned_by(body: Sequence[ast.stmt]) -> list[str]:
@@ -24,7 +30,7 @@ def assigned_by(body: Sequence[ast.stmt]) -> list[str]:
     inside: set[int] = set()
     for node in own_nodes(body):
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            inside |= {id(part) for generator in node.generators for part in ast.walk(generator.target)}
+            inside |= {id(part) for generator in node.generators for part in walk(generator.target)}
     for node in own_nodes(body):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del) and id(node) not in inside:
             names[node.id] = None
@@ -35,7 +41,14 @@ def assigned_by(body: Sequence[ast.stmt]) -> list[str]:
     return list(names)
 
 
-def foreign_names(node: ast.AST) -> list[str]:
+@functools.lru_cache(maxsize=4096)  # a function is asked for each time it is called
+def variables_of(function: ast.FunctionDef) -> tuple[str, ...]:
+    """The names that a function sets and that are its own."""
+    foreign = {name for node in own_nodes(function.body) for name in _foreign_names(node)}
+    return tuple(name for name in assigned_by(function.body) if name not in foreign)
+
+
+def _foreign_names(node: ast.AST) -> list[str]:
     return node.names if isinstance(node, ast.Nonlocal | ast.Global) else []
 
 
@@ -54,7 +67,7 @@ def has_loose(body: Sequence[ast.AST], kind: type) -> bool:
             return True
         if isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.expr):
             continue
-        if has_loose(list(ast.iter_child_nodes(node)), kind):
+        if has_loose(children(node), kind):
             return True
     return False
 
@@ -137,6 +150,7 @@ def raises_on(node: ast.ExceptHandler) -> bool:
     return isinstance(last, ast.Raise) and last.exc is None
 
 
+@functools.lru_cache(maxsize=4096)  # likewise
 def is_generator(node: ast.FunctionDef) -> bool:
     return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in own_nodes(node.body))
 

@@ -214,7 +214,7 @@ class Expressions(Calls):
         me = Known(adapter)
         if name == "graph_class":
             return Code(parsed("Graph"))
-        if name in ("module", "_module"):
+        if name in ("module", "_module") and not self.imported:
             module: Any = getattr(adapter, "module", None)
             if isinstance(module, ModuleType):
                 return Known(module, parsed(module.__name__), (f"import {module.__name__}",))
@@ -223,7 +223,7 @@ class Expressions(Calls):
             raise Unwritable("an adapter without a device module")
         if name == "device":
             return Known(adapter.device)
-        if name == "runtime":
+        if name == "runtime" and not self.imported:
             runtime = adapter.runtime
             if isinstance(runtime, ModuleType):
                 self.imports[f"import {runtime.__name__} as runtime"] = None
@@ -243,6 +243,8 @@ class Expressions(Calls):
             return Known(getattr(adapter, name))
         if name == "capabilities":
             return Known(dict(adapter.capabilities))
+        if self.imported:
+            return Code(ast.Attribute(ast.Name("impl", ast.Load()), name, ast.Load()))
         if name in ("owes", "why_without", "need_reset", "has_own", "need_own"):
             return Computed(getattr(adapter, name))
         if name in adapter.script_words and name in WORDED:

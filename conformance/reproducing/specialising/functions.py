@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,6 +24,7 @@ from conformance.reproducing.values import (
     Table,
     Value,
 )
+from conformance.reproducing.walking import copied
 
 
 class Functions(Lifting):
@@ -109,7 +109,7 @@ class Functions(Lifting):
     ) -> tuple[ast.arguments, Scope]:
         """The parameters of a function of the script, and the scope in it; `bound` are no parameters any more."""
         given = dict(bound or {})
-        node = copy.deepcopy(function.node.args)
+        node = copied(function.node.args)
         if any(entry.arg == "impl" for entry in (*node.posonlyargs, *node.args, *node.kwonlyargs)):
             given.setdefault("impl", Known(self.adapter))  # no object of the script: what takes it is written for it
         if function.receiver is not None and not real:

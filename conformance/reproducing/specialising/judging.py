@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import dataclasses
 import enum
 import inspect
@@ -17,6 +16,7 @@ import torch
 from conformance.reproducing.sources import node_of
 from conformance.reproducing.specialising.syntax import is_pure, is_trivial, parsed
 from conformance.reproducing.values import Cell, Code, Function, Known, Parts, Table, Value
+from conformance.reproducing.walking import copied
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 
@@ -177,7 +177,7 @@ def has_text(cls: type, name: str) -> bool:
 
 def as_node(known: Known) -> ast.expr:
     if known.node is not None:
-        return copy.deepcopy(known.node)
+        return copied(known.node)
     assert isinstance(known.value, ModuleType)
     return parsed(known.value.__name__)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import enum
 import functools
 import inspect
@@ -18,7 +17,7 @@ from typing import Any
 import torch
 
 from conformance.checks import NotConforming
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, Unsupported
 from conformance.reproducing.sources import assigned_in, class_node, decorated_in, is_copied, is_own, unwrapped
 from conformance.reproducing.specialising.decisions import Call, Frame
 from conformance.reproducing.specialising.judging import PLAIN, Member, is_abstract, is_empty, is_mutable_state
@@ -36,6 +35,7 @@ from conformance.reproducing.values import (
     Unwritable,
     Value,
 )
+from conformance.reproducing.walking import copied
 
 ERRORS = ("ZeroDivisionError", "ProcessLookupError", "StopAsyncIteration", "EOFError")
 
@@ -52,7 +52,7 @@ class Lifting(Variables):
             Unwritable: it cannot.
         """
         if isinstance(value, Code):
-            return copy.deepcopy(value.node)
+            return copied(value.node)
         if isinstance(value, Known):
             return self._lift_known(value)
         if isinstance(value, Parts):
@@ -72,10 +72,12 @@ class Lifting(Variables):
     def _lift_known(self, known: Known) -> ast.expr:
         value = known.value
         if value is self.adapter:
+            if self.imported:
+                return ast.Name("impl", ast.Load())
             raise Unwritable("the adapter is no object of the script")
         if known.node is not None:
             self.imports |= dict.fromkeys(known.imports)
-            return copy.deepcopy(known.node)
+            return copied(known.node)
         if isinstance(value, float) and not math.isfinite(value):
             return parsed(f"float({str(value)!r})")
         if isinstance(value, bool | int | float | complex | str | bytes) and not isinstance(value, enum.Enum):
@@ -146,7 +148,7 @@ class Lifting(Variables):
     def _lift_class(self, cls: type) -> ast.expr:
         if cls is NotConforming:
             return parsed("AssertionError")
-        if issubclass(cls, ConformanceError):
+        if issubclass(cls, ConformanceError | Unsupported):  # the script ends with its words, and nothing catches that
             return parsed("SystemExit")
         if cls is self.adapter.graph_class:
             return parsed("Graph")
@@ -215,7 +217,7 @@ class Lifting(Variables):
 
     def _written_class(self, cls: type) -> str:
         try:
-            node = copy.deepcopy(class_node(cls))
+            node = copied(class_node(cls))
         except LookupError:
             raise Unwritable(repr(cls)) from None
         final = self._written[cls] = self._fresh(cls.__name__)

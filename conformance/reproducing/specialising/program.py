@@ -19,6 +19,7 @@ class Specialiser(Statements):
         adapter: of the implementation.
         module: the name of its device module, as the script has it.
         decisions: made so far.
+        imported: whether the adapter is an object of the script, ``impl``.
     """
 
     def of_function(self, function: Callable[..., Any], arguments: dict[str, Value]) -> list[ast.stmt]:

@@ -16,15 +16,17 @@ from conformance.reproducing.values import Cell, Code, Function, Known, Scope, V
 class State(abc.ABC):
     """The state of one specialiser; what is abstract here is written by the subjects that build on it."""
 
-    def __init__(self, adapter: Adapter, decisions: Decisions) -> None:
+    def __init__(self, adapter: Adapter, decisions: Decisions, *, imported: bool) -> None:
         self.adapter = adapter
+        #: Whether the adapter is an object of the script, ``impl``, and not written out.
+        self.imported = imported
         self.decisions = decisions
         self.imports: dict[str, None] = {}
         self.constants: list[ast.stmt] = []
         self.functions: list[ast.stmt] = []
         self.counts: dict[Any, list[int]] = {}
         self._out: list[ast.stmt] | None = []
-        self._names: set[str] = set(RESERVED)
+        self._names: set[str] = {*RESERVED, "impl"} if imported else set(RESERVED)
         self._level = 0
         self._catching = 0
         self._frames = [Frame(0, 0)]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
 from collections.abc import Sequence
 
@@ -15,6 +14,7 @@ from conformance.reproducing.specialising.loops import Loops
 from conformance.reproducing.specialising.nodes import Turn
 from conformance.reproducing.specialising.syntax import is_trivial, noun_for, place_of, root_of
 from conformance.reproducing.values import Cell, Code, Function, Known, NotInline, Parts, Scope, Table, Unwritable
+from conformance.reproducing.walking import copied
 
 
 class Statements(Loops):
@@ -257,5 +257,5 @@ class Statements(Loops):
         cell = scope.find(node.name)
         assert cell is not None
         final = self._receiving(cell)
-        self._emit(self._copied_class(object, copy.deepcopy(node), final, scope))
+        self._emit(self._copied_class(object, copied(node), final, scope))
         return NORMAL

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.reproducing.values import Code, Known, Value
+from conformance.reproducing.walking import walk
 
 #: Calls that give something else than ``None``.
 GIVES = {
@@ -62,7 +63,7 @@ def is_member(node: ast.expr) -> bool:
 
 def is_pure(node: ast.expr) -> bool:
     impure = (ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.ListComp, ast.GeneratorExp, ast.NamedExpr)
-    return not any(isinstance(part, impure) for part in ast.walk(node)) or isinstance(node, ast.Lambda)
+    return not any(isinstance(part, impure) for part in walk(node)) or isinstance(node, ast.Lambda)
 
 
 def gives(node: ast.expr) -> bool:
@@ -124,4 +125,4 @@ def joined_text(values: Sequence[Value], lift: Callable[[Value], ast.expr]) -> a
 
 def names_in(node: ast.AST) -> set[str]:
     """The names that a node reads or sets."""
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}

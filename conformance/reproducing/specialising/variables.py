@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance.reproducing.specialising.decisions import Call
-from conformance.reproducing.specialising.endings import assigned_by, foreign_names, own_nodes
+from conformance.reproducing.specialising.endings import variables_of
 from conformance.reproducing.specialising.judging import is_number, is_open, is_same, name_of
 from conformance.reproducing.specialising.questions import Questions
 from conformance.reproducing.specialising.syntax import (
@@ -95,9 +95,7 @@ class Variables(Questions):
     def _scope(self, function: Function, arguments: Mapping[str, Value], call: Call) -> Scope:
         node = function.node
         scope = Scope({}, function.scope, function.scope.names, function.scope.module)
-        body = node.body if isinstance(node, ast.FunctionDef) else []
-        foreign = {name for entry in own_nodes(body) for name in foreign_names(entry)}
-        names = [name for name in assigned_by(body) if name not in foreign]
+        names = variables_of(node) if isinstance(node, ast.FunctionDef) else ()
         for name in dict.fromkeys([*arguments, *names]):
             scope.cells[name] = self._cell((place_of(node), name), name)
         self._calls.append(call)

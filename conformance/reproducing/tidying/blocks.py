@@ -6,6 +6,8 @@ import ast
 import collections
 from collections.abc import Iterator
 
+from conformance.reproducing.walking import walk
+
 
 def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
     """All blocks of statements."""
@@ -24,11 +26,11 @@ def drop_passes(block: list[ast.stmt]) -> None:
 
 
 def occurrences(node: ast.AST) -> collections.Counter[str]:
-    return collections.Counter(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return collections.Counter(part.id for part in walk(node) if isinstance(part, ast.Name))
 
 
 def reads(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+    return any(isinstance(part, ast.Name) and part.id == name for part in walk(node))
 
 
 def forget(whole: ast.Module, names: set[str]) -> None:

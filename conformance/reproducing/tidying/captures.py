@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import copy
 
 from conformance.reproducing.tidying.blocks import blocks, forget, occurrences
+from conformance.reproducing.walking import copied, walk
 
 
 def drop_questions(whole: ast.Module) -> None:
@@ -51,14 +51,14 @@ def _has_ended(block: list[ast.stmt]) -> bool:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[ast.Attribute(attr="capture_end")])):
                 if name in without_error:
                     return True
-        if any(isinstance(part, ast.Attribute) and part.attr == "capture_begin" for part in ast.walk(node)):
+        if any(isinstance(part, ast.Attribute) and part.attr == "capture_begin" for part in walk(node)):
             return False
     return False
 
 
 def ask_where_waited(whole: ast.Module) -> None:
     """Ask for the current stream where it is waited for, if it is the same there: in the block that asked."""
-    for part in ast.walk(whole):
+    for part in walk(whole):
         if isinstance(part, ast.Attribute) and part.attr in ("set_stream", "__enter__"):
             return
         match part:
@@ -73,7 +73,7 @@ def ask_where_waited(whole: ast.Module) -> None:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr="current_stream"))):
                     after = block[block.index(node) + 1 :]
                     waits = [call for entry in after for call in _waits(entry, name)]
-                    deleted = sum(_deletes(part, name) for part in ast.walk(whole))
+                    deleted = sum(_deletes(part, name) for part in walk(whole))
                     if len(waits) == uses[name] - 1 - deleted:
                         for call in waits:
                             _exchange(call, name, node.value)
@@ -109,6 +109,6 @@ def _deletes(node: ast.AST, name: str) -> bool:
 def _exchange(call: ast.Call, name: str, value: ast.expr) -> None:
     assert isinstance(call.func, ast.Attribute)
     if isinstance(call.func.value, ast.Name) and call.func.value.id == name:
-        call.func.value = copy.deepcopy(value)
+        call.func.value = copied(value)
     else:
-        call.args = [copy.deepcopy(value)]
+        call.args = [copied(value)]

@@ -6,15 +6,16 @@ import ast
 
 from conformance.reproducing.tidying.blocks import blocks, reads
 from conformance.reproducing.tidying.lightness import light_names
+from conformance.reproducing.walking import walk
 
 
 def drop_deletions(whole: ast.Module) -> None:
     """Keep those deletions that let go of something, and where they are sure to find it."""
     captured = {
         part.id
-        for function in ast.walk(whole)
+        for function in walk(whole)
         if isinstance(function, ast.FunctionDef | ast.Lambda)
-        for part in ast.walk(function)
+        for part in walk(function)
         if isinstance(part, ast.Name)
     }
     light = light_names(whole)
@@ -42,7 +43,7 @@ def drop_deletions(whole: ast.Module) -> None:
             if isinstance(one, ast.Delete) and isinstance(other, ast.Delete):
                 one.targets += other.targets
                 del block[place]
-        if not block and any(block is getattr(part, "body", None) for part in ast.walk(whole)):
+        if not block and any(block is getattr(part, "body", None) for part in walk(whole)):
             block.append(ast.Pass())
 
 
@@ -77,8 +78,8 @@ def _is_read(name: str, nodes: list[ast.stmt]) -> bool:
             if _is_read(name, [*node.body, *node.orelse]):
                 return True
             continue
-        parts = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == name]
-        changed = {part.target for part in ast.walk(node) if isinstance(part, ast.AugAssign)}
+        parts = [part for part in walk(node) if isinstance(part, ast.Name) and part.id == name]
+        changed = {part.target for part in walk(node) if isinstance(part, ast.AugAssign)}
         if any(isinstance(part.ctx, ast.Load) or part in changed for part in parts):
             return True
         if name in _assigned_for_sure(node):
@@ -92,11 +93,11 @@ def _assigned_for_sure(node: ast.stmt) -> set[str]:
             part.id
             for item in node.items
             if item.optional_vars is not None
-            for part in ast.walk(item.optional_vars)
+            for part in walk(item.optional_vars)
             if isinstance(part, ast.Name)
         }
     if isinstance(node, ast.Assign):
-        return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        return {part.id for target in node.targets for part in walk(target) if isinstance(part, ast.Name)}
     return set()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from conformance.reproducing.walking import walk
+
 #: Calls that give things that hold nothing.
 _LIGHT = {
     *("Stream", "current_stream", "default_stream", "memory_allocated", "memory_reserved", "bool", "int", "str", "len"),
@@ -20,14 +22,14 @@ _ON_HOST = {"full", "tensor", "arange", "zeros", "ones", "empty", "linspace"}
 def light_names(whole: ast.Module) -> set[str]:
     """Names of things that hold nothing."""
     values: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(whole):
+    for node in walk(whole):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets, value = node.targets, node.value
         elif isinstance(node, ast.For | ast.comprehension):
             targets, value = [node.target], node.iter
         for target in targets:
-            for part in ast.walk(target):
+            for part in walk(target):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     values.setdefault(part.id, []).append(value)
     light: set[str] = set()

@@ -6,10 +6,11 @@ import ast
 
 from conformance.reproducing.specialising.syntax import assignment
 from conformance.reproducing.tidying.blocks import blocks, drop_passes
+from conformance.reproducing.walking import walk
 
 
 def drop_defaults(whole: ast.Module) -> None:
-    for node in ast.walk(whole):
+    for node in walk(whole):
         if isinstance(node, ast.Call):
             # What says no more than leaving it out.
             node.keywords = [
@@ -21,8 +22,8 @@ def drop_defaults(whole: ast.Module) -> None:
 
 def call_directly(whole: ast.Module) -> None:
     """Call what a function hands all its arguments on to; write one of two values in one line."""
-    uses = {part for part in ast.walk(whole) if isinstance(part, ast.Name)}
-    called = {call.func for call in ast.walk(whole) if isinstance(call, ast.Call) and not call.keywords}
+    uses = {part for part in walk(whole) if isinstance(part, ast.Name)}
+    called = {call.func for call in walk(whole) if isinstance(call, ast.Call) and not call.keywords}
     for block in blocks(whole):
         for place, node in enumerate(block):
             match node:
@@ -83,7 +84,7 @@ def drop_certain(whole: ast.Module) -> None:
 
 def merge_contexts(whole: ast.Module) -> None:
     """Enter in one line what is entered one right after the other."""
-    for node in ast.walk(whole):
+    for node in walk(whole):
         while isinstance(node, ast.With) and len(node.body) == 1 and isinstance(node.body[0], ast.With):
             inner = node.body[0]
             node.items += inner.items

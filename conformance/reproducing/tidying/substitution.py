@@ -7,12 +7,13 @@ import collections
 from typing import Any
 
 from conformance.reproducing.tidying.blocks import blocks, forget, occurrences
+from conformance.reproducing.walking import walk
 
 
 def substitute(whole: ast.Module) -> bool:
     """Write what a name stands for where it is used, if that is once, at once, and before anything else is done."""
     uses, deleted = occurrences(whole), collections.Counter[str]()
-    for part in ast.walk(whole):
+    for part in walk(whole):
         if isinstance(part, ast.Delete):
             deleted.update(entry.id for entry in part.targets if isinstance(entry, ast.Name))
         elif isinstance(part, ast.Nonlocal):
@@ -38,14 +39,14 @@ def substitute(whole: ast.Module) -> bool:
 
 def _is_wording(value: ast.expr) -> bool:
     """Whether it makes no difference when a text is made."""
-    calls = [part.func for part in ast.walk(value) if isinstance(part, ast.Call)]
+    calls = [part.func for part in walk(value) if isinstance(part, ast.Call)]
     plain = all(isinstance(call, ast.Name) and call.id in ("type", "repr", "str", "len") for call in calls)
     return plain and isinstance(value, ast.JoinedStr | ast.IfExp)
 
 
 def _worded(check: ast.Assert, name: str, value: ast.expr) -> bool:
     """Put `value` in the place of `name` in what an assertion says."""
-    if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(check.test)):
+    if any(isinstance(part, ast.Name) and part.id == name for part in walk(check.test)):
         return False
     assert check.msg is not None
     check.msg = _Exchange(name, value).visit(check.msg)

@@ -6,12 +6,13 @@ import ast
 import collections
 
 from conformance.reproducing.tidying.blocks import blocks, drop_passes, forget
+from conformance.reproducing.walking import walk
 
 
 def drop_unused(whole: ast.Module) -> bool:
     """Drop names that nothing reads."""
     read: collections.Counter[str] = collections.Counter()
-    for part in ast.walk(whole):
+    for part in walk(whole):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             read[part.id] += 1
         elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -50,4 +51,4 @@ def _holds(value: ast.expr) -> bool:
 
 
 def _has_effect(value: ast.expr) -> bool:
-    return any(isinstance(part, ast.Call | ast.Await | ast.Yield) for part in ast.walk(value))
+    return any(isinstance(part, ast.Call | ast.Await | ast.Yield) for part in walk(value))

@@ -123,6 +123,10 @@ class SoftwareCapture(Sink):
         self._aliases: dict[Hashable, tuple[SegmentView | ExternalMemory, torch.Tensor]] = {}
         self._held: dict[tuple[Memory, ...], tuple[Memory, ...]] = {}
 
+    @property
+    def draws(self) -> CapturedDraws:
+        return self._draws
+
     def once(self, memory: tuple[Memory, ...]) -> tuple[Memory, ...]:
         return self._held.setdefault(memory, memory)
 
@@ -145,10 +149,6 @@ class SoftwareCapture(Sink):
             memory = self.reach(storage)
             found = self._aliases[key] = memory, memory.alias(tensor)
         return found
-
-    @property
-    def draws(self) -> CapturedDraws:
-        return self._draws
 
     def reach(self, storage: torch.UntypedStorage) -> SegmentView | ExternalMemory:
         # While its weak reference is held, a storage's identity is not given to another one.
