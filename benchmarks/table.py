@@ -70,6 +70,7 @@ ROWS = (
     Row("first capture of a process", "seconds", 2, "capture:first_capture"),
     Row("a node of 100,000", "one of 1,000", 1.2, "large_graphs:cost_of_a_node", slow=True),
     Row("memory of a node", "bytes", 1_500, "large_graphs:bytes_of_a_node", slow=True),
+    Row("a result of a record of 1,000,000", "one of 10,000", 1.2, "large_records:cost_of_a_result", slow=True),
     Row("capture beside 1,000 live graphs of its pool", "the first", 1.2, "many_graphs:next_against_first"),
 )
 
