@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +31,8 @@ from conformance.requirements.loading import load_registry
 
 SUBJECT = Subject("large.Graph", "large.py:Graph", "cuda", "2.14", {}, {"python": "3.11", "device": "none"})
 COUNTS = (100_000, 1_000_000)
+#: The small and the large record whose results are compared.
+GROWTH = (10_000, 1_000_000)
 #: One test in so many fails.
 FAILING = 1_000
 _MIB = 1 << 20
@@ -107,30 +109,42 @@ def measured(*words: str) -> Cost:
     return Cost(time.monotonic() - start, float(cpu), int(peak) * 1024 / _MIB)
 
 
+def costs(count: int, commands: Iterable[str]) -> tuple[dict[str, Cost], float, list[int]]:
+    """What each command costs with a record of `count` results, the record's MiB, and the bytes of its pages."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        whole = write_record(folder / "run.jsonl", count)
+        shards = [folder / f"{index}.jsonl" for index in (1, 2)]
+        if "merge" in commands:
+            shards = [write_record(path, count, Shard(index, 2)) for index, path in enumerate(shards, 1)]
+        ways = {
+            "report": ["report", str(whole), "--output", str(folder / "report")],
+            "merge": ["merge", *map(str, shards), "--output", str(folder / "all.jsonl")],
+            "coverage": ["requirements", "--coverage", str(whole)],
+            "waivers": ["waivers", str(whole)],
+            "compare": ["compare", str(whole), str(whole)],
+        }
+        taken = {command: measured(*ways[command]) for command in commands}
+        pages = [file.stat().st_size for file in (folder / "report").rglob("*.html")]
+        return taken, whole.stat().st_size / _MIB, pages
+
+
+def cost_of_a_result() -> float:
+    """Processor time of a result in a large record against one in a small one: report or merge, the worse."""
+    (small, _, _), (large, _, _) = (costs(count, ("report", "merge")) for count in GROWTH)
+    few, many = GROWTH
+    return max(large[name].cpu_s / many / (small[name].cpu_s / few) for name in small)
+
+
 def main(counts: list[int], commands: list[str]) -> None:
     rows = []
     for count in counts:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            whole = write_record(folder / "run.jsonl", count)
-            shards = [folder / f"{index}.jsonl" for index in (1, 2)]
-            if "merge" in commands:
-                shards = [write_record(path, count, Shard(index, 2)) for index, path in enumerate(shards, 1)]
-            ways = {
-                "report": ["report", str(whole), "--output", str(folder / "report")],
-                "merge": ["merge", *map(str, shards), "--output", str(folder / "all.jsonl")],
-                "coverage": ["requirements", "--coverage", str(whole)],
-                "waivers": ["waivers", str(whole)],
-                "compare": ["compare", str(whole), str(whole)],
-            }
-            size = whole.stat().st_size / _MIB
-            for command in commands:
-                cost = measured(*ways[command])
-                rows.append((count, size, command, *cost, cost.cpu_s / count * 1e6))
-                print(*rows[-1], flush=True)
-            if "report" in commands:
-                pages = [file.stat().st_size for file in (folder / "report").rglob("*.html")]
-                print(f"{len(pages)} pages of {sum(pages) / _MIB:.1f} MiB", flush=True)
+        taken, size, pages = costs(count, commands)
+        for command, cost in taken.items():
+            rows.append((count, size, command, *cost, cost.cpu_s / count * 1e6))
+            print(*rows[-1], flush=True)
+        if pages:
+            print(f"{len(pages)} pages of {sum(pages) / _MIB:.1f} MiB", flush=True)
     headers = ("results", "MiB of record", "command", "seconds", "of processor", "MiB of memory", "µs a result")
     print(tabulate(rows, headers=headers, floatfmt=".1f"))
 

@@ -68,6 +68,10 @@ ROWS = (
     Row("capture of a training step, 8 x 8 tensors", "eager", 10, "capture:capture_of_a_training_step"),
     Row("capture of 1,000 in-place adds on 8 elements", "eager", 10, "capture:capture_of_adds"),
     Row("first capture of a process", "seconds", 2, "capture:first_capture"),
+    Row("a node of 100,000", "one of 1,000", 1.2, "large_graphs:cost_of_a_node", slow=True),
+    Row("memory of a node", "bytes", 1_500, "large_graphs:bytes_of_a_node", slow=True),
+    Row("a result of a record of 1,000,000", "one of 10,000", 1.2, "large_records:cost_of_a_result", slow=True),
+    Row("capture beside 1,000 live graphs of its pool", "the first", 1.2, "many_graphs:next_against_first"),
 )
 
 
@@ -78,7 +82,14 @@ def measured(rows: list[Row]) -> list[tuple[str, ...]]:
         print(f"{row.what}, against {row.against} …", file=sys.stderr)
         figure = row.measure()
         mark = "" if figure <= row.bound else "  (!)"
-        lines.append((row.what, row.against, f"{row.bound:g}", f"{figure:.3g}{mark}"))
+        lines.append(
+            (
+                row.what,
+                row.against,
+                f"{row.bound:g}",
+                f"{figure:.4g}{mark}" if figure >= 1_000 else f"{figure:.2f}{mark}",
+            )
+        )
     return lines
 
 
