@@ -1,6 +1,6 @@
 """What the kit costs: its start, its share of a test, and a whole run of the reference.
 
-    python benchmarks/kit.py [--repeats N]
+    python benchmarks/kit.py
 
 Each figure compares commands in processes of their own, by the processor time that they and their children use, so
 that other programs matter little.  What is compared takes turns, and the median of the repeats counts.
@@ -8,7 +8,6 @@ that other programs matter little.  What is compared takes turns, and the median
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import statistics
@@ -106,12 +105,12 @@ def _per_test(folder: Path, repeats: int, *words: str) -> float:
 
 
 def test_here(folder: Path, repeats: int) -> float:
-    """The same in one process."""
+    """Seconds in one process."""
     return _per_test(folder, repeats, "--no-isolate")
 
 
 def test_isolated(folder: Path, repeats: int) -> float:
-    """The same in a worker, with what the controller does."""
+    """Seconds in a worker, with what the controller does."""
     return _per_test(folder, repeats, "--isolate")
 
 
@@ -129,23 +128,37 @@ def whole_run(folder: Path, repeats: int) -> float:
     return times["run"] / (times["torch"] + times["bare"])
 
 
-#: By its subject: what is measured, what a unit of it is called and is worth, the target, and at most so many repeats.
-ROWS: Mapping[str, tuple[Callable[[Path, int], float], str, float, float, int]] = {
-    "import conformance, more than python -c pass": (start_of_import, "s", 1.0, 0.15, 21),
-    "graph-conformance --help, more than python -c pass": (start_of_help, "s", 1.0, 0.15, 21),
-    "an empty test of a requirement, more than pytest's": (test_here, "ms", 1000.0, 1.0, 5),
-    "the same isolated": (test_isolated, "ms", 1000.0, 4.0, 5),
-    "whole run of the reference, in torch's import and empty tests": (whole_run, "times", 1.0, 8.0, 3),
-}
+# -- the figures ------------------------------------------------------------------------------------------------------
+
+
+def import_seconds() -> float:
+    """Seconds of ``import conformance`` beyond ``python -c pass``."""
+    return in_folder(start_of_import, 21)
+
+
+def help_seconds() -> float:
+    """Seconds of ``graph-conformance --help`` beyond ``python -c pass``."""
+    return in_folder(start_of_help, 21)
+
+
+def milliseconds_here() -> float:
+    """Milliseconds that the kit adds to an empty test of a requirement, in one process."""
+    return in_folder(test_here, 5) * 1e3
+
+
+def milliseconds_isolated() -> float:
+    """The same in a worker."""
+    return in_folder(test_isolated, 5) * 1e3
+
+
+def run_in_starts() -> float:
+    """A whole run of the reference in imports of torch and as many empty tests."""
+    return in_folder(whole_run, 3)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What the kit costs.")
-    parser.add_argument("--repeats", type=int, default=21, help="at most so many of each; long ones have fewer")
-    repeats = parser.parse_args().repeats
-    print(f"{'subject':64} {'measured':>9} {'target':>8}")
-    for subject, (measure, unit, scale, target, most) in ROWS.items():
-        print(f"{subject:64} {in_folder(measure, min(repeats, most)) * scale:9.3f} {target:8g} {unit}", flush=True)
+    for figure in (import_seconds, help_seconds, milliseconds_here, milliseconds_isolated, run_in_starts):
+        print(f"{figure.__doc__:90} {figure():.3f}", flush=True)
 
 
 if __name__ == "__main__":

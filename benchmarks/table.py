@@ -70,6 +70,11 @@ ROWS = (
     Row("first capture of a process", "seconds", 2, "capture:first_capture"),
     Row("a node of 100,000", "one of 1,000", 1.2, "large_graphs:cost_of_a_node", slow=True),
     Row("memory of a node", "bytes", 1_500, "large_graphs:bytes_of_a_node", slow=True),
+    Row("import conformance", "seconds more than python -c pass", 0.15, "kit:import_seconds"),
+    Row("graph-conformance --help", "seconds more than python -c pass", 0.15, "kit:help_seconds"),
+    Row("an empty test of a requirement", "ms more than pytest's", 1, "kit:milliseconds_here", slow=True),
+    Row("the same, isolated", "ms more than pytest's", 4, "kit:milliseconds_isolated", slow=True),
+    Row("whole run of the reference", "torch's import and as many empty tests", 8, "kit:run_in_starts", slow=True),
     Row("a result of a record of 1,000,000", "one of 10,000", 1.2, "large_records:cost_of_a_result", slow=True),
     Row("capture beside 1,000 live graphs of its pool", "the first", 1.2, "many_graphs:next_against_first"),
 )
