@@ -21,7 +21,7 @@ FIND_PYTHON = for python in $(PYTHONS); do \
 # Reports are opened in it; without one those tests are skipped.
 FIND_CHROMIUM = { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 
-.PHONY: conformance test check self-check distortions docs clean
+.PHONY: conformance test soak check self-check distortions docs clean
 
 conformance: $(STAMP)
 	@mkdir -p $(OUT); \
@@ -30,12 +30,18 @@ conformance: $(STAMP)
 		|| exit $$?; \
 	exit $$status
 
-# The second time by file, since the tests of one share what is costly to make.
+# The second time by file, since the tests of one share what is costly to make; in their own order, which has the files
+# that take longest first.
 test: $(STAMP)
 	@mkdir -p $(OUT)/faces
 	$(BIN)/python -m pytest --impl=$(FACES) --record=$(OUT)/faces --force -q -n 2
 	$(BIN)/graph-conformance requirements --coverage $(OUT)/faces/*.jsonl
-	$(BIN)/python -m pytest tests -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
+
+# What finds more the longer it takes, with more of everything than `make test` has.
+soak: $(STAMP)
+	KILLS=27 STANDINS=whole $(BIN)/python -m pytest tests/examples/test_standins.py tests/isolation/test_resume.py -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests -q -n 2 -m soak
 
 check: $(STAMP)
 	$(BIN)/ruff check

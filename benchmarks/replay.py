@@ -1,56 +1,57 @@
-"""Host time of a replay against the same step run eagerly, on the software device.
+"""Time of a replay against the same program run eagerly, on the software device.
 
     python benchmarks/replay.py
 
-Prints medians of alternating rounds in one process, so that a drift of the machine meets both alike.
+Prints ratios of medians of alternating rounds in one process.  Both work on the same tensors; only their time is
+compared here.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from measuring import chain, medians, training_step
 
 import reference_impl as ref
 
-ROUNDS, STEPS = 60, 30
+
+def against_eager(program: Callable[[], None], *, rounds: int, times: int) -> float:
+    """Time of a replay of `program`, as a part of the time that it takes eagerly."""
+    torch.set_num_threads(1)
+    program()
+    graph = ref.CUDAGraph()
+    with ref.graph(graph):
+        program()
+    eager, replay = medians(program, graph.replay, rounds=rounds, times=times)
+    return replay / eager
 
 
-def microseconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    for _ in range(STEPS):
-        call()
-    return (time.perf_counter() - start) / STEPS * 1e6
+def small_training_step() -> float:
+    """A training step on 8 x 8 tensors."""
+    return against_eager(training_step(8), rounds=60, times=30)
+
+
+def large_training_step() -> float:
+    """A training step on 512 x 512 tensors."""
+    return against_eager(training_step(512), rounds=30, times=1)
+
+
+def chain_of_adds() -> float:
+    """1,000 times ``x.add_(1)`` on 8 elements."""
+    return against_eager(chain(lambda x: x.add_(1)), rounds=40, times=2)
+
+
+def chain_of_tensor_adds() -> float:
+    """1,000 times ``x.add_(y)`` on 8 elements, where eager work makes no tensor of a number either."""
+    y = torch.randn(8)
+    return against_eager(chain(lambda x: x.add_(y)), rounds=40, times=2)
 
 
 def main() -> None:
-    torch.set_num_threads(1)
-    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    x, y = torch.randn(8, 8), torch.randn(8, 8)
-
-    def step() -> None:
-        optimizer.zero_grad(set_to_none=True)
-        nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-
-    for _ in range(20):
-        step()
-    graph = ref.CUDAGraph(keep_graph=True)
-    with ref.graph(graph):
-        step()
-    graph.instantiate()
-    nodes = ref.cudart().cudaGraphGetNodes(graph.raw_cuda_graph())[2]
-    # Both work on the same parameters; only their time is compared here.
-    eager, replay = [], []
-    for _ in range(ROUNDS):
-        eager.append(microseconds(step))
-        replay.append(microseconds(graph.replay))
-    a, b = statistics.median(eager), statistics.median(replay)
-    print(f"torch {torch.__version__}, {nodes} nodes: eager {a:.1f} us, replay {b:.1f} us, ratio {b / a:.2f}")
+    print(f"torch {torch.__version__}: replay against eager")
+    for row in (small_training_step, large_training_step, chain_of_adds, chain_of_tensor_adds):
+        print(f"{row.__doc__:85} {row():.2f}")
 
 
 if __name__ == "__main__":

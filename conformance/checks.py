@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn, Protocol
-
-import torch
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from conformance.errors import is_out_of_memory
 from conformance.tracebacks import missing_method
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = [
     "NotConforming",
@@ -76,6 +77,8 @@ def expect_equal(impl: Reader, tensor: torch.Tensor, expected: Any, promise: str
         promise: what was expected.
     """
     __tracebackhide__ = True
+    import torch  # not above: tests of a class that has no tensors need not wait for it
+
     if not isinstance(tensor, torch.Tensor):
         fail(promise, f"no tensor, but {type(tensor).__name__} {tensor!r}")
     actual = impl.read(tensor)

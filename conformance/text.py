@@ -124,10 +124,13 @@ def said(error: object) -> str:
 
 def without_folders(text: str) -> str:
     """`text` with paths relative to the working folder, and ``~`` for home folders: a record is published."""
+    # Nearly no text names one, and the patterns take long for a long text.
     for folder in _working_folders():
-        text = _before_a_path(folder).sub("", text)
+        if folder in text:
+            text = _before_a_path(folder).sub("", text)
     for home in _HOMES:
-        text = _whole(home).sub("~", text)
+        if home in text:
+            text = _whole(home).sub("~", text)
     return _HOMES_OF_OTHERS.sub("~", text)
 
 

@@ -35,6 +35,7 @@ from reference_impl.devices.namespace import (
 from reference_impl.errors import DeviceError, GraphError, HostReadInCapture
 from reference_impl.graphs.context import graph
 from reference_impl.graphs.cuda_graph import CUDAGraph
+from reference_impl.graphs.exporting import export_dot, export_graph_data
 from reference_impl.graphs.graphed_callables import make_graphed_callables
 from reference_impl.graphs.hooks import (
     register_graph_capture_end_hook,
@@ -58,6 +59,8 @@ __all__ = [
     "default_stream",
     "empty",
     "empty_cache",
+    "export_dot",
+    "export_graph_data",
     "graph",
     "graph_pool_handle",
     "is_current_stream_capturing",

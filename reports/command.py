@@ -17,17 +17,17 @@ from conformance.cli.commands import add_command
 from conformance.cli.refusals import add_skip_refused, tell_refused
 from conformance.errors import ExitStatus, RecordError
 from conformance.files import refuse_to_replace
-from conformance.records.record import Record, read_record
 from conformance.text import visible_line
 
 if TYPE_CHECKING:
     from conformance.cli.commands import Commands
+    from conformance.records.record import Record
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(
-        commands, "report", "Write a report from records: a site of pages, and files for programs.", _report
+        commands, "report", _report, about="Write a report from records: a site of pages, and files for programs."
     )
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="records of runs")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder to write to")
@@ -50,9 +50,11 @@ def _day(text: str) -> date:
 
 
 def _report(options: argparse.Namespace) -> int:
+    # Only now: the help text, which this module is loaded for, must not wait for what makes the pages.
     import reports
+    from reports.files import FILES
 
-    for name in reports.FILES:
+    for name in FILES:
         refuse_to_replace("--output", options.output / name, force=options.force)
     with _few_collections():
         records, refused = _read(options)
@@ -83,6 +85,8 @@ def _few_collections() -> Iterator[None]:
 
 def _read(options: argparse.Namespace) -> tuple[list[Record], list[str]]:
     """The records, and why others are left out."""
+    from conformance.records.record import read_record
+
     records, refused = [], []
     for path in options.records:
         try:

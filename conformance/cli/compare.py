@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "compare",
-        "Say what regressed, was fixed, is new or gone from one record to another; "
-        "the exit status is 1 for regressions only.",
-        _compare,
-    )
+    parser = add_command(commands, "compare", _compare)
     parser.add_argument("old", type=Path, metavar="OLD", help="the record to compare with, such as the published one")
     parser.add_argument("new", type=Path, metavar="NEW", help="the record to look at")
     parser.add_argument("--json", action="store_true", help="print the same as one JSON object")

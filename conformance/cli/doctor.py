@@ -26,9 +26,7 @@ _PACKAGES = ("torch", "cuda-bindings", "pytest", "hypothesis", "pytest-xdist")
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands, "doctor", "Check the environment, or call each member of one implementation's adapter once.", _doctor
-    )
+    parser = add_command(commands, "doctor", _doctor)
     parser.add_argument(
         "implementation",
         nargs="?",

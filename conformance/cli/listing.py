@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    add_command(commands, "implementations", "List the implementations that --impl knows by name.", _implementations)
+    add_command(commands, "implementations", _implementations)
 
 
 def _implementations(_: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "merge", "Join the records of shards into the record of one run.", _merge)
+    parser = add_command(commands, "merge", _merge)
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="the records of all shards")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the record to write")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")

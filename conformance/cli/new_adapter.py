@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands, "new-adapter", "Write an adapter, a waiver file and a workflow to begin with.", _write
-    )
+    parser = add_command(commands, "new-adapter", _write)
     parser.add_argument("name", metavar="NAME", help="of the implementation, such as torch.mine")
     parser.add_argument(
         "--output", type=Path, metavar="DIR", default=Path("conformance_adapter"), help="a new or empty folder"

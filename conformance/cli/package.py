@@ -24,9 +24,7 @@ _SHOWN = 200
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands, "package", "Write records, and what goes with them, as one file to publish.", _package
-    )
+    parser = add_command(commands, "package", _package)
     parser.add_argument("records", nargs="+", type=Path, metavar="RECORD", help="records of runs")
     parser.add_argument("--output", type=Path, metavar="FILE", help="the package to write, such as results.zip")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")

@@ -1,33 +1,22 @@
 """Parses the command line and calls a command.  Each command is a module whose `add` registers its function.
 
-The harness's own are listed here.  Those of packages that build on it are entry points of the group `GROUP`.
+The harness's own stand in `conformance.cli.commands`.  Those of packages that build on it are entry points of the group
+`GROUP`, each of a function that adds one.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 from conformance import __version__
-from conformance.cli import (
-    compare,
-    doctor,
-    listing,
-    merge,
-    new_adapter,
-    package,
-    requirements,
-    run,
-    self_check,
-    verify,
-    waivers,
-)
+from conformance.cli.commands import FIRST, LAST, OWN, Command
 from conformance.cli.streams import patient_streams
 from conformance.errors import ConformanceError, ExitStatus, UsageError, one_line
 from conformance.paths import use_own
@@ -40,21 +29,6 @@ if TYPE_CHECKING:
 
 #: Each names a function that adds a command.
 GROUP = "graph_conformance.commands"
-
-#: Commands of other packages are listed between the two.
-_FIRST: Mapping[str, Add] = {"run": run.add}
-_LAST: Mapping[str, Add] = {
-    "merge": merge.add,
-    "compare": compare.add,
-    "package": package.add,
-    "verify": verify.add,
-    "waivers": waivers.add,
-    "requirements": requirements.add,
-    "implementations": listing.add,
-    "doctor": doctor.add,
-    "new-adapter": new_adapter.add,
-    "self-check": self_check.add,
-}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _status(words: Sequence[str]) -> int:
     try:
-        parser = _parser(_further(words))
+        parser = _parser(words)
         options, rest = parser.parse_known_args(words)
         if rest and not options.passes_on:
             raise UsageError(f"unknown argument {rest[0]!r} (see graph-conformance --help)")
@@ -105,27 +79,38 @@ def _keep_traceback(error: Exception) -> str:
     return f"its traceback is in {visible_line(file.name)}"
 
 
-def _parser(further: Iterable[Add]) -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """What parses `words`: the command that they name, or the list of all."""
     parser: argparse.ArgumentParser = _Parser(
         prog="graph-conformance", description="Tests graph capture classes against their documents."
     )
     parser.add_argument("--version", action="version", version=f"graph-conformance {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in chain(_FIRST.values(), further, _LAST.values()):
+    name = next(iter(words), "--help")
+    _add_own(commands, FIRST, name)
+    for add in _further(name):
         add(commands)
+    _add_own(commands, LAST, name)
     return parser
 
 
-def _further(words: Sequence[str]) -> list[Add]:
-    """What adds the commands of other packages, unless `words` name one of the harness's: loading them takes time."""
-    name = next(iter(words), "--help")
-    if name in _FIRST or name in _LAST:
+def _add_own(commands: Commands, own: Mapping[str, Command], wanted: str) -> None:
+    for name, (module, about) in own.items():
+        if name == wanted:
+            importlib.import_module(f"conformance.cli.{module}").add(commands)
+        elif wanted not in OWN:  # somebody asks what there is, or for what there is not
+            commands.add_parser(name, help=about)
+
+
+def _further(name: str) -> list[Add]:
+    """What adds the commands of other packages, unless `name` is one of the harness's: loading them takes time."""
+    if name in OWN:
         return []
     entries = {entry.name: entry for entry in entry_points(group=GROUP)}
     if not entries and not name.startswith("-"):
         raise UsageError(
             f"no command {name!r}: the kit's installation is older than its code and knows no commands but "
-            f"{', '.join([*_FIRST, *_LAST])}; install it again"
+            f"{', '.join(OWN)}; install it again"
         )
     return [_load(entry) for entry in entries.values()]
 

@@ -31,7 +31,7 @@ _TEXT_WIDTH = 80
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "requirements", "List what implementations are held to.", _requirements)
+    parser = add_command(commands, "requirements", _requirements)
     several = "; may be repeated"
     parser.add_argument("--area", action="append", default=[], metavar="NAME", help=f"only this area{several}")
     parser.add_argument("--level", action="append", default=[], choices=LEVELS, help=f"only this level{several}")

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "run",
-        "Run the suites, or those that paths name; arguments not listed here go to pytest.",
-        _run,
-        passes_on=True,
-    )
+    parser = add_command(commands, "run", _run, passes_on=True)
     parser.add_argument(
         "--impl",
         action="append",

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "self-check",
-        "Run the suites against implementations that are wrong on purpose, and against correct ones that differ.",
-        _self_check,
-    )
+    parser = add_command(commands, "self-check", _self_check)
     parser.add_argument("--fault", action="append", default=[], metavar="NAME", help="only this fault; repeatable")
     parser.add_argument("--variant", action="append", default=[], metavar="NAME", help="only this variant; repeatable")
     parser.add_argument("--faults", default=FAULTS, metavar="MODULE", help=f"where FAULTS stands (default {FAULTS})")

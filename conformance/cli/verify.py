@@ -24,13 +24,7 @@ _UNPROVEN = (
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "verify",
-        "Say whether a package is what it says: exit status 0; 1 when a record in it makes no claim; 4 when it is "
-        "refused.",
-        _verify,
-    )
+    parser = add_command(commands, "verify", _verify)
     parser.add_argument("package", type=Path, metavar="FILE", help="a package that graph-conformance package wrote")
 
 

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "waivers",
-        "Write a waiver file for the failures in a record, with the reasons left to fill in.",
-        _write,
-    )
+    parser = add_command(commands, "waivers", _write)
     parser.add_argument("record", type=Path, metavar="RECORD", help="of the run that failed")
     parser.add_argument("--output", type=Path, metavar="FILE", help="the file to write, which must not exist")
 

@@ -71,11 +71,18 @@ def _data(adapter: Adapter, known: KnownGraph, graph: Any) -> _Way:
 
 
 def _labelled(contents: dict[str, Any], ask: _Way) -> dict[str, Any]:
-    """`contents` with the class's names of kernels, if its graph data is of the same nodes: the runtime has none."""
+    """`contents` with the class's names of kernels, if its graph data is of the same nodes: the runtime has none.
+
+    A class has words of its own for the types of nodes, so that only which nodes are of one type can be compared.
+    """
     described = _first_of([ask])
-    kinds = [[node["kind"] for node in each["nodes"]] for each in (contents, described or contents)]
-    if described is not None and kinds[0] == kinds[1] and contents["more_nodes"] == described["more_nodes"]:
-        contents["nodes"] = described["nodes"]
+    if described is None or contents["more_nodes"] != described["more_nodes"]:
+        return contents
+    nodes = list(zip(contents["nodes"], described["nodes"], strict=False))
+    words = {(here["kind"], there["kind"]) for here, there in nodes}
+    one_to_one = len({here for here, _ in words}) == len({there for _, there in words}) == len(words)
+    if one_to_one and len(contents["nodes"]) == len(described["nodes"]):
+        contents["nodes"] = [{**here, "label": there["label"]} for here, there in nodes]
     return contents
 
 

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-import torch
-
 from conformance.adapter import Adapter
 
 _INDENT = "    "
@@ -30,6 +28,8 @@ class Script:
     """
 
     def __init__(self, impl: Adapter) -> None:
+        import torch  # only here: property tests are settled in sessions of nothing that needs it, too
+
         self.impl = impl
         self._names: dict[str, Any] = {"impl": impl, "torch": torch}
         self._imports: dict[str, None] = {}

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 _KEPT_WARNINGS = 20
 #: Characters of pytest's account of a failure that fit on a terminal; a longer one gives way to the message.
 _SHOWN = 100_000
+#: So many more make each collection of garbage take longer by more than one collection.
+_MANY_MODULES = 100
 
 
 @dataclass
@@ -106,6 +108,7 @@ class Executor:
         self.secure: Callable[[Outcome], None] | None = None
         #: Whether all tests share this process, so that what a class has made of it matters to each.
         self.alone = False
+        self._modules = 0
         #: By implementation, the test after which no other could come to anything here, and why.
         self._unusable: dict[str, tuple[str, str]] = {}
 
@@ -190,14 +193,26 @@ class Executor:
         """
         if self.alone and (self.options.record or self.options.resume):  # nobody else would see it
             self.gather_evidence(CallRing())
-        gc.collect()
-        gc.freeze()
+        self._freeze()
         try:
             return (yield)
         finally:
             gc.unfreeze()
             if self._evidence is not None:
                 self._evidence.release()
+
+    def _freeze(self) -> None:
+        gc.collect()
+        gc.freeze()
+        self._modules = len(sys.modules)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
+        """Do so again after a test that imported much, as the first with an optimizer does."""
+        result = yield
+        if self.alone and len(sys.modules) > self._modules + _MANY_MODULES:
+            self._freeze()
+        return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:

@@ -86,10 +86,13 @@ class Tally:
         """A block was handed out."""
         self._blocks_taken += 1
         blocks = self._blocks_taken - self._blocks_freed
-        self._blocks_peak = max(self._blocks_peak, blocks)
+        # Comparisons, as calls of max() at every tensor add up.
+        if blocks > self._blocks_peak:  # noqa: PLR1730
+            self._blocks_peak = blocks
         self._bytes_taken += size
         nbytes = self._bytes_taken - self._bytes_freed
-        self._bytes_peak = max(self._bytes_peak, nbytes)
+        if nbytes > self._bytes_peak:  # noqa: PLR1730
+            self._bytes_peak = nbytes
         if self._lagging:
             self._allocated_peak = max(self._allocated_peak, blocks - self._pending)
             self._allocated_bytes_peak = max(
@@ -98,7 +101,8 @@ class Tally:
             )
         self._requested_taken += requested
         nbytes = self._requested_taken - self._requested_freed
-        self._requested_peak = max(self._requested_peak, nbytes)
+        if nbytes > self._requested_peak:  # noqa: PLR1730
+            self._requested_peak = nbytes
 
     def deferred(self, blocks: int, nbytes: int) -> None:
         """Blocks were given up while streams still use them; negative: these streams are done."""
@@ -120,13 +124,15 @@ class Tally:
         if pieces > 0:
             self._pieces_made += pieces
             current = self._pieces_made - self._pieces_freed
-            self._pieces_peak = max(self._pieces_peak, current)
+            if current > self._pieces_peak:  # noqa: PLR1730
+                self._pieces_peak = current
         elif pieces:
             self._pieces_freed -= pieces
         if nbytes > 0:
             self._piece_bytes_made += nbytes
             current = self._piece_bytes_made - self._piece_bytes_freed
-            self._piece_bytes_peak = max(self._piece_bytes_peak, current)
+            if current > self._piece_bytes_peak:  # noqa: PLR1730
+                self._piece_bytes_peak = current
         else:
             self._piece_bytes_freed -= nbytes
 

@@ -42,8 +42,8 @@ class CudaDevice:
     def new_stream(self) -> Any:
         return torch.cuda.Stream(self.torch_device)
 
-    def new_event(self) -> Any:
-        return torch.cuda.Event()
+    def new_event(self, **settings: bool) -> Any:
+        return torch.cuda.Event(**settings)
 
     def current_stream(self) -> Any:
         return torch.cuda.current_stream(self.torch_device)

@@ -48,9 +48,21 @@ def Stream() -> Any:  # noqa: N802  # named as the class that it makes one of
     return device().new_stream()
 
 
-def Event() -> Any:  # noqa: N802  # likewise
-    """A new event."""
-    return device().new_event()
+def Event(  # noqa: N802  # likewise
+    enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+) -> Any:
+    """A new event.
+
+    Args:
+        enable_timing: whether ``elapsed_time`` can be asked.
+        blocking: whether the host sleeps while it waits.
+        interprocess: whether other processes can be given the event.
+        external: whether records and waits in a capture are nodes of its graph, rather than edges.
+    """
+    settings = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
+    if external:  # not every release of torch knows it
+        settings["external"] = True
+    return device().new_event(**settings)
 
 
 def current_stream() -> Any:

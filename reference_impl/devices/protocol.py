@@ -33,7 +33,10 @@ class Device(Protocol):
         """Where tensors are made."""
 
     def new_stream(self) -> Any: ...
-    def new_event(self) -> Any: ...
+
+    def new_event(self, **settings: bool) -> Any:
+        """A new event; `settings` are those of torch.cuda.Event."""
+
     def current_stream(self) -> Any: ...
 
     def current_handle(self) -> int:

@@ -21,14 +21,15 @@ import dataclasses
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impl.devices.chosen import device
 from reference_impl.devices.mode_stack import remove
 from reference_impl.devices.protocol import Device, Stream, current_stream_capturing
 from reference_impl.errors import DeviceError, GraphError, check
-from reference_impl.graphs.hooks import Hooks, every_graph, guarded
+from reference_impl.graphs.ending import Ending
+from reference_impl.graphs.hooks import Hooks, every_graph
 from reference_impl.graphs.liveness import LivenessTracker
 from reference_impl.pool_ids import PoolId, as_pool_id
 
@@ -58,37 +59,40 @@ class _Holdings:
         self.exec: int | None = None
         self.pools: list[PoolId] = []
         self.tracker: LivenessTracker | None = None
-        #: Called at the next release, in this order, with no argument.
-        self.destroy_callbacks: list[Callable[[], object]] = []
-        #: Whether work in flight must be over before the destroy callbacks.
-        self.synchronize_first = False
+        self._ending: Ending | None = None
         self.exec_ids: set[int] = set()
 
     def release(self) -> None:
-        self._call_destroy_callbacks()
         runtime = self.device.runtime
-        if self.capture is not None:
-            self.abandon_capture()
         # Some capture may be underway elsewhere: destroying another graph must neither fail in it nor spoil it.
         relaxed = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed
         mode = runtime.cudaThreadExchangeStreamCaptureMode(relaxed)[1]
-        if self.exec is not None:
-            runtime.cudaGraphExecDestroy(self.exec)
-        if self.template is not None:
-            runtime.cudaGraphDestroy(self.template)
-        runtime.cudaThreadExchangeStreamCaptureMode(mode)
+        try:
+            self._fire_ending()
+            if self.capture is not None:
+                self.abandon_capture()
+            if self.exec is not None:
+                runtime.cudaGraphExecDestroy(self.exec)
+            if self.template is not None:
+                runtime.cudaGraphDestroy(self.template)
+        finally:
+            runtime.cudaThreadExchangeStreamCaptureMode(mode)
         self.exec = self.template = None
         self.stop_tracking()
         self.tracker = None
         self.release_pools()
 
-    def _call_destroy_callbacks(self) -> None:
-        destroy_callbacks, self.destroy_callbacks = self.destroy_callbacks, []
-        synchronize, self.synchronize_first = self.synchronize_first, False
-        if synchronize:
-            guarded("synchronization before release", self.device.synchronize)
-        for callback in destroy_callbacks:
-            guarded("destroy callback", callback)
+    @property
+    def ending(self) -> Ending:
+        """What its users want done when this capture goes; most want nothing."""
+        if self._ending is None:
+            self._ending = Ending()
+        return self._ending
+
+    def _fire_ending(self) -> None:
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            ending.fire(self.device)
         ids, self.exec_ids = self.exec_ids, set()
         if ids:
             every_graph.destroy.fire_guarded(ids)
@@ -121,6 +125,8 @@ class _Holdings:
 class GraphCore:
     """Capture, instantiation and replay on the runtime and device boundaries."""
 
+    #: What messages call such a graph.
+    _name = "graph"
     #: What a capture error mode means to the runtime.
     _modes: Mapping[str, str] = MODES
     #: None, unless a class lets them be registered.
@@ -223,7 +229,8 @@ class GraphCore:
             raise
         if int(runtime.cudaGraphGetNodes(holds.template)[2]) == 0:
             warnings.warn(
-                "The captured graph is empty: no work was given to the capturing stream, or it went to another one.",
+                # The first words are what programs filter this warning by.
+                f"The {self._name} is empty: no work was given to the capturing stream, or it went to another one.",
                 UserWarning,
                 stacklevel=4,
             )

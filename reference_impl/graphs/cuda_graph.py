@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import pathlib
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +23,8 @@ class CUDAGraph(GraphCore):
             stays and may be edited through `raw_cuda_graph`; the executable is made by `instantiate`, or by the first
             `replay`.
     """
+
+    _name = "CUDA Graph"
 
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__(keep_graph)
@@ -180,39 +179,33 @@ class CUDAGraph(GraphCore):
         return self._replay_end_hooks.register(hook)
 
     def register_destroy_callback(
-        self, callback: Callable[[], object], *, synchronize_before_release: bool = False
-    ) -> None:
-        """Have ``callback()`` called once, when this capture goes: at `reset`, or when the graph is collected.
+        self, cb: Callable[[], object], *, synchronize_before_release: bool = False
+    ) -> RemovableHandle:
+        """Have ``cb()`` called once, when this capture goes: at `reset`, or when the graph is collected.
 
         Args:
-            callback: must not refer to the graph, which would then never be collected; what it raises is logged.
-            synchronize_before_release: first wait for the device.
+            cb: must not refer to the graph, which would then never be collected; what it raises is logged.
+            synchronize_before_release: first wait for the streams that the graph is replayed on from now on.
 
         Raises:
-            TypeError: `callback` cannot be called.
+            TypeError: `cb` cannot be called.
         """
-        if not callable(callback):
-            raise TypeError(f"register_destroy_callback(): the callback must be callable, and {callback!r} is not")
-        self._holds.destroy_callbacks.append(callback)
-        self._holds.synchronize_first |= synchronize_before_release
+        if not callable(cb):
+            raise TypeError(f"register_destroy_callback(): the callback must be callable, and {cb!r} is not")
+        if synchronize_before_release:
+            self._holds.ending.wait_for_replays(self._replay_start_hooks)
+        return self._holds.ending.call(cb)
 
-    def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> None:
-        """Keep `obj` alive as long as this capture: until `reset`, or until the graph is collected."""
-        self.register_destroy_callback(
-            functools.partial(id, obj), synchronize_before_release=synchronize_before_release
-        )
+    def retain_object(self, obj: object, *, synchronize_before_release: bool = False) -> RemovableHandle:
+        """Keep `obj` alive as long as this capture: until `reset`, or until the graph is collected.
 
-    def export_dot(self, path: str | os.PathLike[str]) -> RemovableHandle:
-        """Write the template to `path` in DOT format at the end of each capture."""
-        return self.register_capture_end_hook(lambda graph: print_dot(graph, "export_dot()", path))
-
-    def export_graph_data(self, path: str | os.PathLike[str]) -> RemovableHandle:
-        """Write `get_graph_data` to `path` with pickle after each instantiation."""
-
-        def write(graph: CUDAGraph) -> None:
-            pathlib.Path(path).write_bytes(pickle.dumps(graph.get_graph_data()))
-
-        return self.register_post_instantiate_hook(write)
+        Args:
+            obj: must not refer to the graph, which would then never be collected.
+            synchronize_before_release: first wait for the streams that the graph is replayed on from now on.
+        """
+        if synchronize_before_release:
+            self._holds.ending.wait_for_replays(self._replay_start_hooks)
+        return self._holds.ending.keep(obj)
 
     def _begun(self) -> None:
         super()._begun()

@@ -42,8 +42,8 @@ def make_graphed_callables(
     Args:
         callables: a function or module, or a tuple of them in the order in which they will be called.
         sample_args: the arguments of one call: a tuple of tensors, or of nested containers of tensors; for a tuple
-            of callables, a tuple of such tuples.  They say shape, dtype and ``requires_grad`` of every later argument,
-            and become the static inputs.
+            of callables, a tuple of such tuples.  They become the static inputs, so they say the shape of every later
+            argument, the dtype that it is cast to, and whether it can be given a gradient.
         num_warmup_iters: eager forward and backward passes before the capture.
         allow_unused_input: let arguments and parameters that no output depends on have no gradient.
         pool: memory pool token for all captures; a new pool when ``None``.
@@ -235,13 +235,22 @@ class _Passes:
             where = f"argument {place} of a graphed callable"
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"{where} is {tensor!r}, not a tensor")
-            for fact in ("shape", "dtype", "device"):
+            for fact in ("shape", "device"):
                 here, sample = getattr(tensor, fact), getattr(static, fact)
                 if here != sample:
                     raise ValueError(f"{where} has {fact} {here}; its sample had {sample}")
-            if torch.is_grad_enabled() and tensor.requires_grad and not static.requires_grad:
-                raise ValueError(f"{where} requires grad; its sample did not, so no gradient was captured for it")
+            if not torch.can_cast(tensor.dtype, static.dtype):
+                raise ValueError(f"{where} has dtype {tensor.dtype}, which is not cast to its sample's {static.dtype}")
         return given
+
+    def unannounced(self, wanted: Sequence[bool]) -> list[int]:
+        """The arguments that a gradient is wanted for, although none was captured: their samples required none.
+
+        Args:
+            wanted: for each tensor of the surface, whether a gradient is wanted.
+        """
+        places = enumerate(zip(wanted, self._inputs, strict=False))
+        return [place for place, (want, static) in places if want and not static.requires_grad]
 
     def replay_forward(self, given: Tensors) -> tuple[int, Tensors, Tensors]:
         """Run the forward pass on the arguments `given`.
@@ -287,19 +296,26 @@ class _Node(torch.autograd.Function):
     def forward(ctx: Any, passes: _Passes, *surface: torch.Tensor) -> Tensors:
         ctx.passes = passes
         ctx.call, outputs, constant = passes.replay_forward(surface)
-        ctx.mark_non_differentiable(*constant)
+        ctx.unannounced = passes.unannounced(ctx.needs_input_grad[1:])
+        if not ctx.unannounced:  # otherwise what looked constant may depend on such an argument: backward has to know
+            ctx.mark_non_differentiable(*constant)
         return outputs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        if ctx.unannounced:
+            raise RuntimeError(
+                f"backward() through a graphed callable: argument {ctx.unannounced[0]} requires grad; its sample did "
+                "not, so no gradient was captured for it: pass it detached, or graph with a sample that requires grad"
+            )
         return (None, *ctx.passes.replay_backward(ctx.call, gradients))
 
 
 def _refill(static: torch.Tensor, tensor: torch.Tensor) -> None:
     """Copy `tensor` into `static`, unless it is there already."""
     if tensor.data_ptr() == static.data_ptr():
-        if tensor.stride() == static.stride():
+        if (tensor.dtype, tensor.stride()) == (static.dtype, static.stride()):
             return
         tensor = tensor.clone()  # another view of the memory that it is about to be copied to
     static.copy_(tensor)

@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators
 from reference_impl.devices.protocol import Device, current_stream_capturing
+from reference_impl.graphs.places import Place
 
 _SHOWN = 5
 
@@ -32,6 +33,9 @@ class _Input:
     dtype: torch.dtype
     shape: tuple[int, ...]
     used_by: str
+    used_at: Place
+    #: Where it died, once it did.
+    died_at: list[Place]
 
     def dead(self) -> bool:
         storage = self.storage()
@@ -39,7 +43,11 @@ class _Input:
 
     def __str__(self) -> str:
         where = f"{self.nbytes} bytes at {self.address:#x}"
-        return f"{self.dtype} tensor of shape {self.shape}, {where}, first used by {self.used_by}"
+        died = f"died at{self.died_at[0]}" if self.died_at else "lives, and has other memory now"
+        return (
+            f"{self.dtype} tensor of shape {self.shape}, {where}, first used by {self.used_by}; it {died}\n"
+            f"    used at{self.used_at}"
+        )
 
 
 class LivenessTracker(TorchDispatchMode):
@@ -83,9 +91,10 @@ class LivenessTracker(TorchDispatchMode):
         address = storage.data_ptr()
         if address == 0 or address in self._made_inside or address in self._inputs:
             return
-        self._inputs[address] = _Input(
-            weakref.ref(storage), address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator
-        )
+        died_at: list[Place] = []
+        watched = weakref.ref(storage, lambda _: died_at.append(Place.of_caller(1)))
+        facts = (address, storage.nbytes(), tensor.dtype, tuple(tensor.shape), operator)
+        self._inputs[address] = _Input(watched, *facts, Place.of_caller(2), died_at)
 
     def _note_made_inside(self, made: Any) -> None:
         for leaf in pytree.tree_leaves(made):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 from reference_impl.devices.protocol import Device
@@ -18,12 +20,21 @@ def nodes_of(runtime: Any, template: int) -> list[Any]:
     return list(check(runtime, "cudaGraphGetNodes", runtime.cudaGraphGetNodes(template, count))[0])
 
 
+def type_name(kind: Any) -> str:
+    """The word for a ``cudaGraphNodeType``, such as ``kernel``, ``memcpy``, ``child_graph`` and ``wait_event``."""
+    name = kind.name.removeprefix("cudaGraphNodeType")
+    return "child_graph" if name == "Graph" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
 def graph_data(device: Device, template: int, executable: int) -> dict[str, Any]:
     """Nodes and edges of `template`, with the ids that profilers report for `executable`.
 
     Returns:
         ``exec_graph_id``, and ``nodes``: dictionaries of ``index``, ``node_type``, ``tools_id``, ``graph_id``,
         ``node_id``, ``kernel_name`` (``None`` for other nodes), ``dependencies`` and ``dependents`` (indices).
+
+    Warns:
+        UserWarning: a node holds a template of its own, whose nodes are not listed.
 
     Raises:
         DeviceError: the runtime refused a query.
@@ -40,7 +51,7 @@ def graph_data(device: Device, template: int, executable: int) -> dict[str, Any]
         described.append(
             {
                 "index": position,
-                "node_type": kind.name.removeprefix("cudaGraphNodeType"),
+                "node_type": type_name(kind),
                 # Of the executable's node, not of the template's: that is what a profiler sees.
                 "tools_id": exec_id << _NODE_ID_BITS | node_id,
                 "graph_id": exec_id,
@@ -50,7 +61,19 @@ def graph_data(device: Device, template: int, executable: int) -> dict[str, Any]
                 "dependents": _neighbours(runtime, "cudaGraphNodeGetDependentNodes", node, index),
             }
         )
+    _warn_of_nested([node["node_type"] for node in described])
     return {"exec_graph_id": exec_id, "nodes": described}
+
+
+def _warn_of_nested(types: list[str]) -> None:
+    nested = [word for word in types if word in ("child_graph", "conditional")]
+    if nested:
+        warnings.warn(
+            f"get_graph_data(): {len(nested)} nodes hold templates of their own ({', '.join(sorted(set(nested)))}), "
+            "and the nodes in those are not listed",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _neighbours(runtime: Any, call: str, node: Any, index: dict[int, int]) -> list[int]:

@@ -16,11 +16,15 @@ class XPUGraph(DumpsWhenEnabled):
             stays; the executable is made by `instantiate`, or by the first `replay`.
     """
 
+    _name = "XPU Graph"
+
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__(keep_graph)
 
     def capture_begin(self, pool: Any = None) -> None:
         """Begin a capture on the current stream.
+
+        No mode is documented: what is safe in no other capture, such as a raw allocation, is no error in this one.
 
         Args:
             pool: token of the memory pool to share; a new pool when ``None``.
@@ -29,7 +33,7 @@ class XPUGraph(DumpsWhenEnabled):
             RuntimeError: the graph already holds a capture, or the current stream cannot begin one.
             TypeError, ValueError: `pool` is not a token.
         """
-        self._begin("capture_begin()", pool, "global", check_input_liveness=False)
+        self._begin("capture_begin()", pool, "relaxed", check_input_liveness=False)
 
     def debug_dump(self, debug_path: str | os.PathLike[str]) -> None:
         """Write the captured graph to `debug_path`, if `enable_debug_mode` was called; else warn.

@@ -93,6 +93,7 @@ from reference_impl.runtime.api_streams import (
     cudaEventCreate,
     cudaEventCreateWithFlags,
     cudaEventDestroy,
+    cudaEventElapsedTime,
     cudaEventQuery,
     cudaEventRecord,
     cudaEventRecordWithFlags,
@@ -193,7 +194,7 @@ from reference_impl.runtime.counts import live_counts
 from reference_impl.runtime.errors import last_failure
 from reference_impl.runtime.kernels import Kernel, Memory
 from reference_impl.runtime.memory import register_memory, unregister_memory
-from reference_impl.runtime.scheduler import deferred, idle, surround_kernels
+from reference_impl.runtime.scheduler import deferred, finish_serial, idle, surround_kernels
 
 __all__ = [
     "Kernel",
@@ -207,6 +208,7 @@ __all__ = [
     "cudaEventDefault",
     "cudaEventDestroy",
     "cudaEventDisableTiming",
+    "cudaEventElapsedTime",
     "cudaEventInterprocess",
     "cudaEventQuery",
     "cudaEventRecord",
@@ -357,6 +359,7 @@ __all__ = [
     "cudaUserObject_t",
     "deferred",
     "dim3",
+    "finish_serial",
     "idle",
     "last_failure",
     "launchKernel",

@@ -19,10 +19,9 @@ from reference_impl.runtime.errors import (
     take_last_error,
 )
 from reference_impl.runtime.executables import host_action
-from reference_impl.runtime.kernels import Function, Kernel
+from reference_impl.runtime.kernels import Kernel, KernelCall
 from reference_impl.runtime.parameters import host_call
 from reference_impl.runtime.streams import find_stream
-from reference_impl.runtime.templates import KernelCall
 
 
 @api(locked=False)
@@ -114,7 +113,7 @@ def launchKernel(kernel: Kernel, stream: Any) -> Results:
         with LOCK:
             capture = captures.of(queue)
             if capture is not None:
-                capture.append(queue, KernelCall(Function(kernel)))
+                capture.append(queue, KernelCall(kernel))
                 return OK
         memory = [each.acquire() for each in kernel.memory]
         scheduler.submit(queue, kernel.run, serial=kernel.serial, memory=memory)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from reference_impl.runtime.bindings import cudaError_t, cudaEvent_t, cudaGraphNode_t
 from reference_impl.runtime.errors import Refusal, Results, api
+from reference_impl.runtime.kernels import KernelCall
 from reference_impl.runtime.memory import Copy, Fill
 from reference_impl.runtime.parameters import (
     checked_linear_copy,
@@ -27,7 +28,6 @@ from reference_impl.runtime.templates import (
     EventRecord,
     EventWait,
     HostCall,
-    KernelCall,
     Node,
     Payload,
     find_node,

@@ -170,7 +170,7 @@ def cudaEventCreate() -> Results:
 
 @api(1)
 def cudaEventCreateWithFlags(flags: int) -> Results:
-    """An event that was never recorded; its flags change nothing here."""
+    """An event that was never recorded; of its flags, only cudaEventDisableTiming changes something here."""
     return _create_event(int(flags))
 
 
@@ -223,6 +223,21 @@ def cudaEventSynchronize(event: Any) -> None:
         captures.refuse_captured(mark)
         captures.refuse_unsafe()
     scheduler.finish(mark.work or ())
+
+
+@api(1)
+def cudaEventElapsedTime(start: Any, end: Any) -> Results:
+    """Milliseconds between what two events mark."""
+    marks = find_event(start), find_event(end)
+    times = []
+    for mark in marks:
+        captures.refuse_captured(mark)
+        if not mark.timed or mark.work is None:
+            raise Refusal(cudaError_t.cudaErrorInvalidResourceHandle)
+        if mark.stamp.time is None:
+            raise Refusal(cudaError_t.cudaErrorNotReady)
+        times.append(mark.stamp.time)
+    return ((times[1] - times[0]) / 1e6,)
 
 
 @api(locked=False)

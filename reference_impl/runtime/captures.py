@@ -59,7 +59,8 @@ class Capture:
 
     def append(self, stream: Stream, payload: Payload) -> Node:
         """Record a node behind what `stream` waits for."""
-        waits = tuple(each for each in self.streams[stream] if each.handle in self.template.nodes)
+        alive = self.template.nodes
+        waits = tuple([each for each in self.streams[stream] if each.handle in alive])
         node = self.template.add(payload, waits)
         self.streams[stream] = (node,)
         return node

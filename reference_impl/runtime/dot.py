@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reference_impl.runtime.bindings import cudaGraphDebugDotFlags
+from reference_impl.runtime.kernels import KernelCall
 from reference_impl.runtime.memory import Copy, Fill
-from reference_impl.runtime.templates import Child, EventRecord, EventWait, HostCall, KernelCall, Node, Template
+from reference_impl.runtime.templates import Child, EventRecord, EventWait, HostCall, Node, Template
 
 VERBOSE = int(cudaGraphDebugDotFlags.cudaGraphDebugDotFlagsVerbose)
 HANDLES = int(cudaGraphDebugDotFlags.cudaGraphDebugDotFlagsHandles)
@@ -56,7 +57,7 @@ def _label(node: Node, flags: int) -> str:
 def _title(node: Node) -> str:
     payload = node.payload
     if isinstance(payload, KernelCall):
-        return _escape(payload.function.kernel.name)
+        return _escape(payload.kernel.name)
     if isinstance(payload, Child):
         return f"graph_{payload.template.identity}"
     if isinstance(payload, Fill):
@@ -73,7 +74,7 @@ def _title(node: Node) -> str:
 def _parameters(node: Node) -> list[str]:
     payload = node.payload
     if isinstance(payload, KernelCall):
-        return [f"func handle: 0x{payload.function.handle:016X}"]
+        return [f"func handle: 0x{payload.handle:016X}"]
     if isinstance(payload, Fill):
         area = payload.area
         return [

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from reference_impl.runtime.bindings import cudaError_t
 from reference_impl.runtime.errors import LOCK, Refusal, kernel_failed
 from reference_impl.runtime.handles import HandleTable
-from reference_impl.runtime.kernels import Memory
+from reference_impl.runtime.kernels import KernelCall, Memory
 from reference_impl.runtime.memory import Copy, Fill
 from reference_impl.runtime.orders import draw_orders, topological
 from reference_impl.runtime.scheduler import Action, Batch, Deferred, Task, advance, policy, predecessors
-from reference_impl.runtime.streams import Event, Stream
+from reference_impl.runtime.streams import Event, Stamp, Stream
 from reference_impl.runtime.templates import (
+    TYPES,
     Child,
     EventRecord,
     EventWait,
     HostCall,
-    KernelCall,
     Node,
     Payload,
     Template,
@@ -32,7 +33,7 @@ from reference_impl.runtime.user_objects import UserObject
 _graph_ids = count(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FrozenNode:
     """A node as it was: `key` is the handle it had, `waits` positions of its dependencies.
 
@@ -47,8 +48,8 @@ class FrozenNode:
 
     def without_payload(self) -> FrozenNode:
         """The shape alone, which keeps no kernel alive."""
-        body = None if self.body is None else tuple(each.without_payload() for each in self.body)
-        return replace(self, payload=None, body=body)
+        body = None if self.body is None else tuple([each.without_payload() for each in self.body])
+        return FrozenNode(self.key, self.kind, self.waits, None, body)
 
 
 def freeze(template: Template) -> tuple[FrozenNode, ...]:
@@ -80,10 +81,11 @@ def kind_of(payload: Payload) -> Hashable:
         return Fill, payload.area.height > 1
     if isinstance(payload, Copy):
         return Copy, payload.linear
-    return (type(payload),)
+    kind: Hashable = TYPES[type(payload)]
+    return kind
 
 
-@dataclass
+@dataclass(slots=True)
 class Step:
     """A node among all nodes of a launch.  A step without an action only orders others."""
 
@@ -96,12 +98,12 @@ class Step:
     @property
     def serial(self) -> Hashable | None:
         if isinstance(self.payload, KernelCall):
-            return self.payload.function.kernel.serial
+            return self.payload.kernel.serial
         return None
 
     @property
     def memory(self) -> Sequence[Memory]:
-        return self.payload.function.kernel.memory if isinstance(self.payload, KernelCall) else ()
+        return self.payload.kernel.memory if isinstance(self.payload, KernelCall) else ()
 
 
 def flatten(nodes: Sequence[FrozenNode], steps: list[Step], waits: tuple[int, ...] = ()) -> tuple[int, ...]:
@@ -112,7 +114,9 @@ def flatten(nodes: Sequence[FrozenNode], steps: list[Step], waits: tuple[int, ..
     at: dict[int, int] = {}
     for index in topological([each.waits for each in nodes]):
         node = nodes[index]
-        before = tuple(at[each] for each in node.waits) or waits
+        before = tuple([at[each] for each in node.waits]) or waits
+        if before == node.waits:
+            before = node.waits  # the same numbers once, not twice
         if node.body is not None:
             before = flatten(node.body, steps, before)
         at[index] = len(steps)
@@ -255,18 +259,25 @@ def mark(event: Event, tasks: tuple[Task, ...]) -> None:
     """An event record node ran, or will have run once `tasks` are done."""
     event.captured = None
     event.work = tasks
+    event.stamp = Stamp()
+
+
+def _reach(event: Event) -> None:
+    if policy.deferred is None:
+        mark(event, ())
+    event.stamp()
 
 
 def action_of(payload: Payload | None) -> Action | None:
     """What a node does when it runs; None for one that only orders others."""
     if isinstance(payload, KernelCall):
-        return payload.function.kernel.run
+        return payload.kernel.run
     if isinstance(payload, Fill | Copy):
         return payload
     if isinstance(payload, HostCall):
         return host_action(payload.function, payload.user_data)
     if isinstance(payload, EventRecord):
-        return lambda: None if policy.deferred is not None else mark(payload.event, ())
+        return functools.partial(_reach, payload.event)
     return None
 
 

@@ -36,22 +36,29 @@ class Kernel(Protocol):
     def run(self) -> None: ...
 
 
-class Function:
-    """A kernel under a handle, as `cudaKernelNodeParams.func` names it."""
+class KernelCall:
+    """A kernel node: a kernel under a handle, by which `cudaKernelNodeParams.func` names it."""
 
-    __slots__ = ("__weakref__", "handle", "kernel")
+    __slots__ = ("__weakref__", "_handle", "kernel")
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.handle = _handles.reserve()
-        _functions[self.handle] = self
+        self._handle = 0
+
+    @property
+    def handle(self) -> int:
+        """Its handle, made when somebody asks for it: for most kernels nobody does."""
+        if not self._handle:
+            self._handle = _handles.reserve()
+            _calls[self._handle] = self
+        return self._handle
 
 
-_handles: HandleTable[Function] = HandleTable()
-# A function lives as long as the nodes that launch it.
-_functions: WeakValueDictionary[int, Function] = WeakValueDictionary()
+_handles: HandleTable[KernelCall] = HandleTable()
+# A handle is good for as long as a node has what it names.
+_calls: WeakValueDictionary[int, KernelCall] = WeakValueDictionary()
 
 
-def find_function(handle: int) -> Function | None:
-    """The function behind a handle, while a node or an executable still has it."""
-    return _functions.get(handle)
+def find_kernel(handle: int) -> KernelCall | None:
+    """What a handle names, while a node or an executable still has it."""
+    return _calls.get(handle)

@@ -17,9 +17,9 @@ from reference_impl.runtime.bindings import (
 )
 from reference_impl.runtime.errors import Refusal
 from reference_impl.runtime.handles import as_int
-from reference_impl.runtime.kernels import find_function
+from reference_impl.runtime.kernels import KernelCall, find_kernel
 from reference_impl.runtime.memory import Area, Copy, Fill
-from reference_impl.runtime.templates import HostCall, KernelCall
+from reference_impl.runtime.templates import HostCall
 
 
 def fill_from(params: Any) -> Fill:
@@ -122,14 +122,14 @@ def host_params(call: HostCall) -> Any:
 
 def kernel_from(params: Any) -> KernelCall:
     """A kernel call from cudaKernelNodeParams, whose `func` another kernel node reported."""
-    function = None if params is None else find_function(as_int(params.func))
-    if function is None:
+    call = None if params is None else find_kernel(as_int(params.func))
+    if call is None:
         raise Refusal(cudaError_t.cudaErrorInvalidDeviceFunction)
-    return KernelCall(function)
+    return call
 
 
 def kernel_params(call: KernelCall) -> Any:
     """The cudaKernelNodeParams of a kernel call: `func` is its handle, the rest says nothing."""
     params = cudaKernelNodeParams()
-    params.func = call.function.handle
+    params.func = call.handle
     return params

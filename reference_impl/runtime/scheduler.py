@@ -9,7 +9,7 @@ from typing import Final
 
 from reference_impl.runtime.adversary import adversary
 from reference_impl.runtime.errors import LOCK, Refusal, kernel_failed
-from reference_impl.runtime.streams import Event, Stream, legacy
+from reference_impl.runtime.streams import Event, Stamp, Stream, legacy
 
 Action = Callable[[], None]
 
@@ -238,7 +238,18 @@ def submit(stream: Stream, action: Action, *, serial: Hashable | None = None, me
 def record(stream: Stream, event: Event) -> None:
     """Let `event` mark all work of `stream` so far."""
     event.captured = None
-    event.work = predecessors(stream) if policy.deferred is not None else ()
+    work = policy.deferred
+    if not event.timed:
+        event.work = () if work is None else predecessors(stream)
+        return
+    event.stamp = Stamp()
+    if work is None:
+        event.stamp()
+        event.work = ()
+    else:
+        task = work.add(event.stamp, Batch(), predecessors(stream))
+        advance(stream, task)
+        event.work = (task,)
 
 
 def wait(stream: Stream, event: Event) -> None:
@@ -252,6 +263,18 @@ def finish(tasks: Iterable[Task] | None) -> None:
     """Run what has to run for `tasks`, or for all work for None, to be done."""
     if policy.deferred is not None:
         policy.deferred.drive(tasks)
+
+
+def finish_serial(serial: Hashable) -> None:
+    """Run what has to run for the latest work with that `serial` to be done.  Raises what a kernel raised."""
+    work = policy.deferred
+    latest = None if work is None else work.serial.get(serial)
+    if latest is None:
+        return
+    try:
+        finish([latest])
+    except Refusal as refusal:
+        raise (refusal.__cause__ or refusal) from None
 
 
 def poll(tasks: Sequence[Task]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from reference_impl.runtime.bindings import cudaError_t, cudaStreamLegacy, cudaStreamPerThread
+from reference_impl.runtime.bindings import cudaError_t, cudaEventDisableTiming, cudaStreamLegacy, cudaStreamPerThread
 from reference_impl.runtime.errors import Refusal
 from reference_impl.runtime.handles import HandleTable, as_int
 
@@ -40,21 +41,38 @@ class Stream:
         return not self.flags and not self.legacy
 
 
+class Stamp:
+    """The time, in nanoseconds, at which a record was reached; None before."""
+
+    __slots__ = ("time",)
+
+    def __init__(self) -> None:
+        self.time: int | None = None
+
+    def __call__(self) -> None:
+        self.time = time.perf_counter_ns()
+
+
 class Event:
     """A mark in a stream.
 
     `work` is what had to finish at the latest record outside of a capture, None before the first; `captured` the
     capture of the latest record, when that was inside of one, with the handles of the nodes it marks (handles, so that
-    an event keeps no node and no kernel alive).
+    an event keeps no node and no kernel alive); `stamp` the time of the latest record that is not of a capture.
     """
 
-    __slots__ = ("captured", "flags", "handle", "work")
+    __slots__ = ("captured", "flags", "handle", "stamp", "work")
 
     def __init__(self, handle: int, flags: int) -> None:
         self.handle = handle
         self.flags = flags
         self.work: tuple[Task, ...] | None = None
         self.captured: tuple[Capture, tuple[int, ...]] | None = None
+        self.stamp = Stamp()
+
+    @property
+    def timed(self) -> bool:
+        return not self.flags & cudaEventDisableTiming
 
 
 class _PerThread(threading.local):

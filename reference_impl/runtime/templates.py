@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from reference_impl.runtime.bindings import cudaError_t, cudaGraphNodeType
 from reference_impl.runtime.errors import Refusal
 from reference_impl.runtime.handles import HandleTable
-from reference_impl.runtime.kernels import Function
+from reference_impl.runtime.kernels import KernelCall
 from reference_impl.runtime.memory import Copy, Fill
 from reference_impl.runtime.streams import Event
 from reference_impl.runtime.user_objects import References
@@ -19,19 +19,12 @@ from reference_impl.runtime.user_objects import References
 _graph_ids = count(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Empty:
     """A node that only orders others."""
 
 
-@dataclass(frozen=True)
-class KernelCall:
-    """A kernel node."""
-
-    function: Function
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HostCall:
     """A host node: the address of a C function, and the pointer it is called with."""
 
@@ -39,21 +32,21 @@ class HostCall:
     user_data: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EventRecord:
     """An event record node."""
 
     event: Event
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EventWait:
     """An event wait node."""
 
     event: Event
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Child:
     """A child graph node: owns a copy of the template it was made from."""
 
@@ -85,9 +78,9 @@ class Node:
         self.payload = payload
         self.original = original
         self.local_id = template.next_local_id()
-        # Dictionaries as ordered sets: CUDA reports edges in the order they were made.
-        self.dependencies: dict[Node, None] = {}
-        self.dependents: dict[Node, None] = {}
+        # In the order in which the edges were made, as CUDA reports them.  Lists: most nodes have one of each.
+        self.dependencies: list[Node] = []
+        self.dependents: list[Node] = []
 
     @property
     def type(self) -> Any:
@@ -117,9 +110,10 @@ class Template:
 
     def add(self, payload: Payload, dependencies: Sequence[Node] = (), original: int = 0) -> Node:
         """Append a node.  Refuses a foreign or repeated dependency with cudaErrorInvalidValue."""
-        if any(each.template is not self for each in dependencies):
-            raise Refusal(cudaError_t.cudaErrorInvalidValue)
-        if len(set(dependencies)) != len(dependencies):
+        for each in dependencies:
+            if each.template is not self:
+                raise Refusal(cudaError_t.cudaErrorInvalidValue)
+        if len(dependencies) > 1 and len(set(dependencies)) != len(dependencies):
             raise Refusal(cudaError_t.cudaErrorInvalidValue)
         node = Node(self, payload, original)
         self.nodes[node.handle] = node
@@ -176,8 +170,8 @@ class Template:
                 payload = Child(payload.template.clone(embedded=True))
             twins[node] = copy.add(payload, original=node.handle)
         for node, twin in twins.items():
-            twin.dependencies = {twins[each]: None for each in node.dependencies}
-            twin.dependents = {twins[each]: None for each in node.dependents}
+            twin.dependencies = [twins[each] for each in node.dependencies]
+            twin.dependents = [twins[each] for each in node.dependents]
         return copy
 
     def find_clone(self, node: Node) -> Node | None:
@@ -189,18 +183,21 @@ class Template:
         templates.remove(self.handle)
         for node in self.nodes.values():
             _forget(node)
+            # Without the cycle, what the nodes hold goes now, and not when the garbage collector comes by.
+            node.dependencies = []
+            node.dependents = []
         self.nodes = {}
         self.references.clear()
 
 
 def _connect(start: Node, end: Node) -> None:
-    start.dependents[end] = None
-    end.dependencies[start] = None
+    start.dependents.append(end)
+    end.dependencies.append(start)
 
 
 def _disconnect(start: Node, end: Node) -> None:
-    del start.dependents[end]
-    del end.dependencies[start]
+    start.dependents.remove(end)
+    end.dependencies.remove(start)
 
 
 def _forget(node: Node) -> None:

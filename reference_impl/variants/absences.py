@@ -45,7 +45,6 @@ _ONLY_CUDA = ("reference",)
 _HOOKS = (
     *("register_capture_start_hook", "register_capture_end_hook", "register_post_instantiate_hook"),
     *("register_replay_start_hook", "register_replay_end_hook", "register_destroy_callback", "retain_object"),
-    *("export_dot", "export_graph_data"),
 )
 
 
@@ -144,7 +143,7 @@ _LACKS: Mapping[str, _Lack] = MappingProxyType(
             implementations=("reference", "reference.accelerator"),
         ),
         "liveness": _Lack("Nothing checks the inputs.", arguments=("check_input_liveness",)),
-        "hooks": _Lack("There are no hooks at all.", members=_HOOKS),
+        "hooks": _Lack("There are no hooks at all.", members=_HOOKS, names=("export_dot", "export_graph_data")),
         "capture_phases": _Lack("A capture ends in one step.", members=("capture_end_pre", "capture_end_post")),
         "raw_handles": _Lack(
             "No handle is handed out.",

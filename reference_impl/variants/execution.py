@@ -24,10 +24,10 @@ from reference_impl.graphs.core import GraphCore
 from reference_impl.graphs.hooks import Hooks
 from reference_impl.runtime import executables, scheduler
 from reference_impl.runtime.captures import Capture
-from reference_impl.runtime.kernels import Function
+from reference_impl.runtime.kernels import KernelCall
 from reference_impl.runtime.orders import _with_serial, topological
 from reference_impl.runtime.streams import events
-from reference_impl.runtime.templates import Empty, KernelCall, Node
+from reference_impl.runtime.templates import Empty, Node
 from reference_impl.variants.variant import CUDA, EVERY_DIALECT, EVERYWHERE, Variants
 
 VARIANTS = Variants()
@@ -184,10 +184,10 @@ class _InTurn:
 
 
 def _fused(first: KernelCall, second: KernelCall) -> KernelCall:
-    kernels = first.function.kernel, second.function.kernel
+    kernels = first.kernel, second.kernel
     memory = tuple({id(each): each for kernel in kernels for each in kernel.memory}.values())
     name = "+".join(kernel.name for kernel in kernels)
-    return KernelCall(Function(OperatorKernel(name, memory, None, _InTurn(*kernels))))
+    return KernelCall(OperatorKernel(name, memory, None, _InTurn(*kernels)))
 
 
 def _waited_for(capture: Capture, node: Node, stream: Any) -> bool:
@@ -211,7 +211,7 @@ def neighbours_fused() -> AbstractContextManager[Any]:
                 and last.handle in self.template.nodes
                 and isinstance(last.payload, KernelCall)
                 and isinstance(payload, KernelCall)
-                and last.payload.function.kernel.serial is payload.function.kernel.serial is None
+                and last.payload.kernel.serial is payload.kernel.serial is None
                 and not _waited_for(self, last, stream)
             ):
                 last.payload = _fused(last.payload, payload)

@@ -34,7 +34,7 @@ VARIANTS = Variants()
 _METHODS = (
     *("capture_begin", "capture_end", "capture_end_pre", "capture_end_post", "instantiate", "replay", "reset"),
     *("pool", "pools", "raw_cuda_graph", "raw_cuda_graph_exec", "enable_debug_mode", "debug_dump", "get_graph_data"),
-    *("register_destroy_callback", "retain_object", "export_dot", "export_graph_data"),
+    *("register_destroy_callback", "retain_object"),
 )
 _REGISTER = (
     *("register_capture_start_hook", "register_capture_end_hook", "register_post_instantiate_hook"),

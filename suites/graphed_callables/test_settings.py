@@ -232,3 +232,32 @@ def test_autocast_without_cache(impl: Adapter) -> None:
             y.float().sum().backward()
             promise = "a layer graphed under autocast has gradients"
             expect_equal(impl, gradient_of(layer.weight, promise), now.sum(0).expand(3, 5), promise)
+
+
+@requirement("graphed-callables.autocast-without-cache")
+def test_layers_in_a_row_under_autocast(impl: Adapter) -> None:
+    """Two layers graphed together under autocast: the second is given what the first makes, in the lower precision."""
+    weights = [ramp((5, 5), -7) % 3.0 - 1.0, ramp((3, 5), -4) % 3.0 - 1.0]
+    layers = [torch.nn.Linear(5, size, bias=False) for size in (5, 3)]
+    with torch.no_grad():
+        for layer, weight in zip(layers, weights, strict=True):
+            layer.weight.copy_(weight)
+    samples = (impl.tensor(ramp((2, 5))), impl.full((2, 5), 1.0, torch.bfloat16).requires_grad_())
+    with torch.autocast(impl.device.type, dtype=torch.bfloat16, cache_enabled=False):
+        first, second = impl.make_graphed_callables(
+            tuple(layer.to(impl.device) for layer in layers), tuple((sample,) for sample in samples)
+        )
+        for start in (1, -4, 2):
+            for layer in layers:
+                layer.zero_grad(set_to_none=True)
+            now = (ramp((2, 5), start) % 4.0) - 1.0
+            y = second(first(impl.tensor(now)))
+            expect(y.dtype is torch.bfloat16, "layers graphed under autocast compute in its precision", f"{y.dtype}")
+            # Whole numbers below 256 are exact in bfloat16.
+            expect_equal(impl, y, now @ weights[0].t() @ weights[1].t(), "they compute in turn")
+            y.float().sum().backward()
+            promise = "layers in a row that are graphed under autocast have gradients"
+            inner = now.sum(0) @ weights[0].t()
+            expect_equal(impl, gradient_of(layers[1].weight, promise), inner.expand(3, 5), promise)
+            outer = weights[1].sum(0)[:, None] * now.sum(0)
+            expect_equal(impl, gradient_of(layers[0].weight, promise), outer, promise)

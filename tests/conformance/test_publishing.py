@@ -60,16 +60,28 @@ def _written(*results: TestResult, **header: Any) -> tuple[Header, tuple[TestRes
         return record.header, record.results
 
 
-@settings(max_examples=60, deadline=None)
-@given(
+anything = given(
     text=TEXTS,
     frames=st.lists(TEXTS, max_size=3),
     observations=st.dictionaries(TEXTS, VALUES, max_size=5),
     ending=st.none() | st.builds(lambda text: {"signal": text, "output": text, "calls": [text, text]}, TEXTS),
 )
-def test_a_result_can_be_read_again(
-    text: str, frames: list[str], observations: dict[str, Any], ending: dict[str, Any] | None
-) -> None:
+
+
+@settings(max_examples=12, deadline=None)
+@anything
+def test_a_result_can_be_read_again(**parts: Any) -> None:
+    _is_read_again(**parts)
+
+
+@pytest.mark.soak
+@settings(max_examples=200, deadline=None)
+@anything
+def test_many_results_can_be_read_again(**parts: Any) -> None:
+    _is_read_again(**parts)
+
+
+def _is_read_again(text: str, frames: list[str], observations: dict[str, Any], ending: dict[str, Any] | None) -> None:
     result = TestResult(
         "t1",
         ("a.b",),

@@ -26,6 +26,15 @@ def _seconds(words: list[str], *statuses: int, **variables: str) -> float:
     return time.monotonic() - start
 
 
+def test_a_crash_costs_one_worker(toy_folder: Path, tmp_path: Path) -> None:
+    outcome = session(toy_folder, tmp_path / "run.jsonl", "-n1", "-k", "test_it", HOSTILE="segmentation-fault@calm-2")
+    processes = [result.observations.get("process") for result in outcome.record.results]
+    assert outcome.verdicts["test_toy.py::test_it[calm-2]"] == "crash"
+    assert len(processes) == 5
+    assert processes[0] == processes[1] != processes[3] == processes[4]
+
+
+@pytest.mark.soak  # it is about seconds, and needs a machine that does nothing else
 def test_a_crash_costs_one_start_of_a_worker(hostile_folder: Path, tmp_path: Path) -> None:
     backend = f"--impl={hostile_folder / 'backend.py'}:adapter"
     run = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", SUITE, backend, "-n1"]

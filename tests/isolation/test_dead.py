@@ -30,7 +30,9 @@ def run(path: Path, *words: str) -> tuple[int, str]:
 
 
 def test_in_workers_each_failure_is_its_own(tmp_path: Path) -> None:
-    _, output = run(tmp_path / "run.jsonl", "--isolate", "-k", "replay_refused or several_graphs")
+    _, output = run(
+        tmp_path / "run.jsonl", "--isolate", "-k", "replay_refused and (keep_graph or host-read) or two_graphs"
+    )
     results = read_record(tmp_path / "run.jsonl").results
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     assert failed, output

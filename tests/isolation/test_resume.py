@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,9 @@ from conformance.records.result import TestResult
 from conformance.records.resume import read_beginning
 from tests.isolation.conftest import Outcome, command, environment, session
 
-#: In each of the two modes; ``KILLS=25 pytest tests/isolation/test_resume.py`` takes longer and finds more.
-KILLS = int(os.environ.get("KILLS", "9"))
+#: In each of the two modes, a third of them in each part of a run.  What a record that was cut off at any of its bytes
+#: comes to is tried without killing anybody; ``KILLS=27 pytest tests/isolation/test_resume.py`` finds more.
+KILLS = int(os.environ.get("KILLS", "3"))
 #: Seconds that the last moments of a run take, and about two of its tests.
 END_S = 0.2
 TWO_TESTS_S = 0.05
@@ -98,15 +100,15 @@ class Moment:
         return parent.poll() is None
 
 
-def _moments(generator: random.Random, duration: float) -> list[Moment]:
-    """A third over the whole time that a run takes, one among its tests, and one while the worker ends, the footer is
-    written and the summary shown; each with either signal.
+def _moments(generator: random.Random, start: float) -> list[Moment]:
+    """A third over the time until the first result, which is after `start` seconds, one among the tests, and one while
+    the worker ends, the footer is written and the summary shown; each with either signal.
     """
     third = KILLS // 3
-    early = [((number + generator.random()) / third * duration, 0) for number in range(third)]
+    early = [((number + generator.random()) / third * 0.8 * start, 0) for number in range(third)]
     among = [(generator.uniform(0, TWO_TESTS_S), generator.randrange(1, TESTS - 4)) for _ in range(third)]
     late = [(generator.uniform(0, END_S), TESTS) for _ in range(KILLS - 2 * third)]
-    signals = itertools.cycle((signal.SIGKILL, signal.SIGINT))
+    signals = itertools.cycle((signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGINT, signal.SIGINT))
     return [Moment(*when, name) for when, name in zip([*early, *among, *late], signals, strict=False)]
 
 
@@ -150,10 +152,9 @@ def _environment(file: Path) -> set[bytes]:
 def test_a_run_that_is_ended_at_any_moment_can_be_gone_on_with(
     folder: Path, whole: Outcome, tmp_path: Path, mode: str
 ) -> None:
+    both = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
     with ThreadPoolExecutor(2) as two:
-        start = time.monotonic()
-        list(two.map(lambda name: session(folder, tmp_path / name, mode), ("one.jsonl", "other.jsonl")))
-        moments = _moments(random.Random(20), time.monotonic() - start)
+        moments = _moments(random.Random(20), min(two.map(lambda name: _until_a_result(folder, name, mode), both)))
         paths = [tmp_path / f"{number}.jsonl" for number in range(KILLS)]
         runs = list(two.map(lambda *each: _kill_and_resume(folder, each[0], mode, each[1]), paths, moments))
     for _, resumed in runs:
@@ -166,6 +167,70 @@ def test_a_run_that_is_ended_at_any_moment_can_be_gone_on_with(
     assert reached[0] == 0
     assert any(0 < results < TESTS for results in reached)
     assert reached[2 * (KILLS // 3) :] == [TESTS] * (KILLS - 2 * (KILLS // 3))
+
+
+def _until_a_result(folder: Path, path: Path, mode: str) -> float:
+    """The seconds from a run's start to its first result."""
+    begun = time.monotonic()
+    parent = _start(folder, f"--record={path}", mode)
+    Moment(0.0, 1, signal.SIGKILL).of(parent, path)
+    took = time.monotonic() - begun
+    parent.kill()
+    parent.wait(60)
+    return took
+
+
+@pytest.mark.parametrize("times", [12, pytest.param(300, marks=pytest.mark.soak)])
+def test_a_record_that_is_cut_off_at_any_byte_can_be_gone_on_with(
+    folder: Path, whole: Outcome, tmp_path: Path, times: int
+) -> None:
+    """Whatever ends a run, its record is the beginning of what it would have been, since lines are only appended."""
+    content = whole.path.read_bytes()
+    header = content.index(b"\n") + 1
+    cuts = random.Random(3).sample(range(header + 1, len(content)), times)
+    script = tmp_path / "resume.py"
+    script.write_text(RESUME, encoding="utf-8")
+    for number, cut in enumerate(cuts):
+        (tmp_path / f"{number}.jsonl").write_bytes(content[:cut])
+    paths = [str(tmp_path / f"{number}.jsonl") for number in range(len(cuts))]
+    done = subprocess.run(
+        [sys.executable, str(script), *command(["--no-isolate", "-q"])[3:], "--", *paths],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300 + 5 * times,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    for path in map(Path, paths):
+        resumed = Outcome(1, "", path)
+        assert path.read_bytes().count(RESULT) == TESTS
+        assert resumed.record.defects == ()
+        _same(resumed.record, whole.record)
+
+
+#: Goes on with each of the records behind ``--``, one after the other in forks of a process that has begun.
+RESUME = """
+import os
+import sys
+
+import hypothesis
+import pytest
+
+import conformance.session.executor
+import conformance.start
+
+words, paths = sys.argv[1 : sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1 :]
+for path in paths:
+    pid = os.fork()
+    if pid == 0:
+        status = pytest.main([*words, f"--resume={path}"])
+        sys.stdout.flush()
+        os._exit(status)
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 1:
+        sys.exit(path)
+"""
 
 
 def test_workers_die_with_their_parent(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -51,7 +52,8 @@ def links(page: Path) -> list[Link]:
     return [Link(page, target) for target in _LINK.findall(text) if "://" not in target]
 
 
-def anchors(text: str) -> set[str]:
+@functools.cache
+def anchors(text: str) -> frozenset[str]:
     """What the headings of a page are called in links."""
     counts: Counter[str] = Counter()
     names = set()
@@ -59,4 +61,4 @@ def anchors(text: str) -> set[str]:
         slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
         names.add(f"{slug}-{counts[slug]}" if counts[slug] else slug)
         counts[slug] += 1
-    return names
+    return frozenset(names)

@@ -89,3 +89,24 @@ def test_a_forked_stream_reaches_the_same_capture() -> None:
         assert captures() == []
     graph.replay()
     assert x.tolist() == [6.0] * 4
+
+
+def test_equality_that_needs_no_values() -> None:
+    x, graph = ref.tensor([1.0, 2.0]), ref.CUDAGraph()
+    with ref.graph(graph):
+        y = x + 1
+        assert torch.equal(y, y)
+        assert torch.equal(y, y.view(2))
+        assert not torch.equal(y, torch.zeros(3))
+        assert torch.equal(y[:0], x[:0])
+    graph.replay()
+    assert y.tolist() == [2.0, 3.0]
+
+
+def test_equality_that_needs_values() -> None:
+    x, graph = ref.tensor([1.0, 2.0]), ref.CUDAGraph()
+    for other in (lambda y: y + 0, lambda y: y.flip(0), lambda y: y[:1].expand(2), lambda y: y.view(torch.int32)):
+        with pytest.raises(ref.DeviceError, match="Invalidated"), ref.graph(graph):  # noqa: PT012
+            y = x + 1
+            with pytest.raises(ref.HostReadInCapture):
+                torch.equal(y, other(y))

@@ -41,7 +41,7 @@ def two_branches() -> None:
     y.add_(4)
 
 
-@pytest.mark.filterwarnings("ignore:The captured graph is empty")
+@pytest.mark.filterwarnings("ignore:The CUDA Graph is empty")
 @pytest.mark.parametrize("verbose", [True, False], ids=["verbose", "brief"])
 @pytest.mark.parametrize("program", [empty, row, two_branches])
 def test_drawn_by_graphviz(program: Callable[[], None], verbose: bool, tmp_path: Path) -> None:

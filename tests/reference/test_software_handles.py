@@ -39,6 +39,7 @@ CALLS: list[tuple[str, Callable[[Any], Any]]] = [
     (STREAM, rt.cudaStreamDestroy),
     (EVENT, rt.cudaEventDestroy),
     (EVENT, rt.cudaEventQuery),
+    (EVENT, lambda event: rt.cudaEventElapsedTime(event, event)),
     (EVENT, rt.cudaEventSynchronize),
     (EVENT, lambda h: rt.cudaEventRecord(h, 0)),
     (EVENT, lambda h: rt.cudaStreamWaitEvent(0, h, 0)),

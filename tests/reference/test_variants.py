@@ -376,7 +376,7 @@ def small_heap() -> Iterator[None]:
     gc.unfreeze()
 
 
-@pytest.mark.filterwarnings("ignore:The captured graph is empty")
+@pytest.mark.filterwarnings("ignore:The CUDA Graph is empty")
 @pytest.mark.parametrize("name", TESTED)
 def test_differs_and_comes_off(name: str) -> None:
     differs = TESTED[name]

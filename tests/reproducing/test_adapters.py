@@ -152,8 +152,8 @@ PLAIN_TEST = "test_addresses.py::test_once_for_each_call"
 @pytest.mark.parametrize(
     ("text", "file"),
     [
-        (OVERRIDES, "test_streams.py"),
-        (WHOLE, "test_streams.py"),
+        (OVERRIDES, "test_streams.py::test_consecutive_replays"),
+        (WHOLE, "test_streams.py::test_consecutive_replays"),
         (DERIVED, PLAIN_TEST),
     ],
     ids=["overrides", "whole", "derived"],

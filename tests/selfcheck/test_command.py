@@ -16,38 +16,51 @@ ROOT = Path(__file__).parents[2]
 KILLED = (
     "runs-at-capture-end",
     "forgets-the-last-node",
+    "ignores-keep-graph",
+    "instantiates-at-every-replay",
+    "token-before-the-capture",
+    "reset-does-nothing",
+    "checks-liveness-once",
+    "hides-a-spoiled-capture",
+    "accelerator-takes-any-mode",
+)
+FURTHER = (
     "replays-twice",
     "replays-only-once",
     "replays-nothing-silently",
-    "ignores-keep-graph",
     "always-keeps",
     "instantiates-eagerly",
     "instantiates-nothing-silently",
     "instantiates-once",
-    "instantiates-at-every-replay",
     "instantiate-drops-the-template",
     "pool-shared-unasked",
     "handles-share-one-pool",
     "token-differs-at-every-call",
-    "token-before-the-capture",
     "reset-keeps-the-memory",
-    "reset-does-nothing",
     "never-checks-liveness",
     "always-checks-liveness",
     "checks-liveness-too-late",
-    "checks-liveness-once",
     "always-relaxed",
     "always-global",
     "takes-any-mode",
-    "hides-a-spoiled-capture",
-    "accelerator-takes-any-mode",
     "random-state-frozen",
     "second-capture-is-empty",
 )
 
 
-def self_check(*arguments: str) -> tuple[int, str]:
-    command = [sys.executable, "-c", "from conformance.cli import main; raise SystemExit(main())", "self-check"]
+#: The command, and the same over the suite that rejects what is wrong in the catalogue.
+COMMAND = "from conformance.cli import main; raise SystemExit(main())"
+OF_MODES = f"""
+from functools import partial
+from conformance.paths import SUITES
+from conformance.selfcheck import check
+check.run = partial(check.run, suites=SUITES / "error_modes")
+{COMMAND}
+"""
+
+
+def self_check(*arguments: str, code: str = COMMAND) -> tuple[int, str]:
+    command = [sys.executable, "-c", code, "self-check"]
     process = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert process.returncode in {0, 1}, process.stdout[-2000:] + process.stderr[-2000:]
     return process.returncode, process.stdout
@@ -80,6 +93,16 @@ def test_its_script_fails_with_the_fault_and_passes_without(good: tuple[int, dic
     assert good[1][name]["script"] == "as promised"
 
 
+@pytest.mark.soak
+def test_further_faults_are_killed_and_have_scripts() -> None:
+    status, printed = self_check("--json", *(f"--fault={name}" for name in FURTHER))
+    table = rows(printed)
+    assert {name: (table[name]["outcome"], table[name]["script"]) for name in FURTHER} == dict.fromkeys(
+        FURTHER, ("killed", "as promised")
+    )
+    assert status == 0
+
+
 def test_a_variant_is_accepted(good: tuple[int, dict[str, Any]]) -> None:
     status, table = good
     row = table["accelerator-refuses-other-modes"]
@@ -91,7 +114,7 @@ def test_a_variant_is_accepted(good: tuple[int, dict[str, Any]]) -> None:
 def test_what_should_have_been_rejected_fails_the_command(tmp_path: Path) -> None:
     page = tmp_path / "table.md"
     modules = ["--faults=tests.selfcheck.neutral", "--variants=tests.selfcheck.neutral"]
-    status, printed = self_check("--json", *modules, f"--markdown={page}")
+    status, printed = self_check("--json", *modules, f"--markdown={page}", code=OF_MODES)
     table = rows(printed)
     assert status == 1
     assert table["neutral"]["outcome"] == "survived"

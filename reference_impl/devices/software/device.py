@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from reference_impl import runtime
 from reference_impl.allocator import DEFAULT_POOL, graph_pool_handle, new_pool_id
 from reference_impl.devices.mode_stack import push_at_bottom, remove
+from reference_impl.devices.software.generator import CapturedDraws, Watch
 from reference_impl.devices.software.memory import DeviceMemory
 from reference_impl.devices.software.recorder import Recorder
 from reference_impl.devices.software.sinks import Session, Sink, SoftwareCapture, unwatched
@@ -23,7 +25,7 @@ from reference_impl.devices.software.streams import Event, Stream, Streams
 from reference_impl.errors import check
 from reference_impl.pool_ids import PoolId
 from reference_impl.runtime.captures import live as live_captures
-from reference_impl.runtime.kernels import find_function
+from reference_impl.runtime.kernels import find_kernel
 
 
 def _contiguous(size: torch.Size) -> tuple[int, ...]:
@@ -43,6 +45,7 @@ class SoftwareDevice:
         self._streams = Streams(self._stream_changed)
         self._session: Session | None = None
         self._thread = threading.local()
+        self._watch = Watch(self._listens, self._captured_draws)
         runtime.surround_kernels(self.launching)
 
     # -- streams ----------------------------------------------------------------------------------------------------
@@ -50,8 +53,8 @@ class SoftwareDevice:
     def new_stream(self) -> Stream:
         return self._streams.new()
 
-    def new_event(self) -> Event:
-        return Event(self._streams)
+    def new_event(self, **settings: bool) -> Event:
+        return Event(self._streams, **settings)
 
     def current_stream(self) -> Stream:
         return self._streams.thread.current
@@ -86,9 +89,20 @@ class SoftwareDevice:
         if needed and recorder is None:
             self._thread.recorder = Recorder(self._sink)
             push_at_bottom(self._thread.recorder)
+            self._watch.begin()
         elif not needed and recorder is not None:
             self._thread.recorder = None
             remove(recorder)
+            self._watch.end()
+
+    def _listens(self) -> bool:
+        """Whether the calling thread is in the user's program: work of the device's own has no recorder around it."""
+        recorder = getattr(self._thread, "recorder", None)
+        return recorder is not None and recorder in _get_current_dispatch_mode_stack()
+
+    def _captured_draws(self) -> CapturedDraws | None:
+        sink = self._sink()
+        return None if sink is None else sink.draws
 
     def _sink(self) -> Sink | None:
         """Where operators of the calling thread go now."""
@@ -141,8 +155,8 @@ class SoftwareDevice:
 
     def kernel_name(self, node: Any) -> str:
         params = check(runtime, "cudaGraphKernelNodeGetParams", runtime.cudaGraphKernelNodeGetParams(node))
-        function = find_function(int(params.func))
-        return "" if function is None else function.kernel.name
+        call = find_kernel(int(params.func))
+        return "" if call is None else call.kernel.name
 
     def tracks(self, tensor: torch.Tensor) -> bool:
         return tensor.is_cpu
@@ -192,6 +206,4 @@ class SoftwareDevice:
         return list(self.allocator.memory_snapshot())
 
     def manual_seed(self, seed: int) -> None:
-        if self._session is not None:
-            self.synchronize()  # draws that were asked for before come from the old state
-        torch.default_generator.manual_seed(seed)  # the device's own is the host's
+        self._watch.manual_seed(seed)

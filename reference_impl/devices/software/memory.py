@@ -13,22 +13,35 @@ import torch
 from reference_impl import runtime
 from reference_impl.allocator import DEFAULT_POOL, Segment, poison_now
 from reference_impl.allocator.storage import TensorAllocator, alias
-from reference_impl.devices.software.external import alias_of
+from reference_impl.devices.software.external import tensor_over, with_bits
 from reference_impl.devices.software.kernels import OperatorKernel
 from reference_impl.errors import check
 
 
 class SegmentView:
-    """A segment of the allocator as kernels hold it, with a storage over all of it."""
+    """A segment of the allocator as kernels hold it, with a storage over all of it.
+
+    Attributes:
+        segment: the segment.
+        retired: whether the allocator gave it back to the system.
+    """
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
-        self.mapped = True
-        self._view = alias(segment.address, segment.size)
+        self.retired = False
+        self._storage = alias(segment.address, segment.size)
+        self._wholes: dict[torch.dtype, torch.Tensor] = {}
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same bytes that keeps nothing of the user's alive."""
-        return alias_of(tensor, self._view, tensor.untyped_storage().data_ptr())
+        dtype = tensor.dtype
+        whole = self._wholes.get(dtype)
+        if whole is None:
+            length = self.segment.size // dtype.itemsize
+            whole = self._wholes[dtype] = tensor_over(self._storage, dtype, 0, (length,), (1,))
+        start = (tensor.untyped_storage().data_ptr() - self.segment.address) // dtype.itemsize
+        part = whole.as_strided(tensor.shape, tensor.stride(), start + tensor.storage_offset())
+        return with_bits(part, conjugate=tensor.is_conj(), negative=tensor.is_neg())
 
     def acquire(self) -> Segment:
         """What a launch has to hold while it runs.
@@ -36,7 +49,7 @@ class SegmentView:
         Raises:
             RuntimeError: the allocator gave the memory back: a GPU would find an illegal address.
         """
-        if not self.mapped:
+        if self.retired:
             raise RuntimeError(
                 f"a captured kernel reaches {self.segment.size} bytes at {self.segment.address:#x} that the allocator "
                 "has returned to the system; a graph has to keep its memory pool as long as it is replayed"
@@ -73,7 +86,7 @@ class DeviceMemory:
     def _unmapped(self, address: int) -> None:
         view = self._views.pop(address, None)
         if view is not None:
-            view.mapped = False
+            view.retired = True
         runtime.unregister_memory(address)
 
     @contextlib.contextmanager

@@ -9,8 +9,9 @@ import torch
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from reference_impl.devices import operators
-from reference_impl.devices.software.external import alias_of
+from reference_impl.devices import operators, trials
+from reference_impl.devices.software.external import tensor_over, with_bits
+from reference_impl.devices.software.generator import SERIAL
 from reference_impl.devices.software.kernels import OperatorKernel
 from reference_impl.devices.software.sinks import Sink
 from reference_impl.runtime import Memory
@@ -35,11 +36,14 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        kwargs = kwargs or {}
         sink = self._sink_of()
-        if sink is None or not _concerns_device(func, args, kwargs):
+        if sink is None:
+            return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        traits = operators.traits(func)
+        if traits.host_work or not _concerns_device(func, traits, args, kwargs):
             return func(*args, **kwargs)
-        body = operators.python_body(func)
+        body = None if traits.builtin else operators.python_body(func)
         if body is not None:
             # Host code, which runs now and never again; what it asks of the device is recorded.
             with self:
@@ -47,11 +51,19 @@ class Recorder(TorchDispatchMode):
         return record(sink, func, args, kwargs)
 
 
-def _concerns_device(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    device = operators.argument(func, args, kwargs, "device")
-    if device is not None and torch.device(device).type != "cpu":
-        return False
-    return all(tensor.is_cpu for tensor in operators.tensors_in((*args, *kwargs.values())))
+def _concerns_device(func: OpOverload, traits: operators.Traits, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if traits.takes_device:
+        device = operators.argument(func, args, kwargs, "device")
+        if device is not None and torch.device(device).type != "cpu":
+            return False
+    # No call for each tensor among the arguments: this happens at every operator.
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(value, torch.Tensor):
+            if not value.is_cpu:
+                return False
+        elif type(value) in operators.LISTS and not all(tensor.is_cpu for tensor in operators.tensors_in(value)):
+            return False
+    return True
 
 
 def record(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -61,19 +73,22 @@ def record(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str
         HostReadInCapture: the operator needs values on the host, and `sink` is a capture.
         NotImplementedError: a tensor is not strided.
     """
-    if func.name() in ("aten::lift_fresh", "aten::lift_fresh_copy"):
+    traits = operators.traits(func)
+    if traits.literal:
         sink.keep(args[0].untyped_storage())  # a literal written in the program is part of the kernel
-    if operators.is_view(func):
+    if traits.view:
         return func(*args, **kwargs)
-    if operators.reads_on_host(func) or operators.reads_mask(func, args):
+    if traits.reads_on_host or (traits.takes_indices and operators.reads_mask(func, args)):
         return sink.host_read(func, args, kwargs)
-    if func.name() == "aten::resize_":
+    if traits.name == "aten::resize_":
         return _resize(sink, func, args, kwargs)
     return _Recording(sink, func, args, kwargs).result()
 
 
 class _Recording:
     """One operator on its way into a kernel."""
+
+    __slots__ = ("_args", "_func", "_kwargs", "_memory", "_sink")
 
     def __init__(self, sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._sink = sink
@@ -83,52 +98,29 @@ class _Recording:
         self._memory: dict[int, Memory] = {}
 
     def result(self) -> Any:
-        described = operators.describe_outputs(self._func, self._args, self._kwargs)
-        if operators.written_arguments(self._func):
-            self._fit_written_tensors(described)
-        result, outputs = self._allocate(described)
-        self._launch(outputs)
-        return result
-
-    def _fit_written_tensors(self, described: operators.Description) -> None:
-        """Give an ``out=`` tensor of the wrong shape memory for the right one, as the operator itself would."""
-        for tensor in operators.written_tensors(self._func, self._args, self._kwargs):
-            shape = described.stand_ins[id(tensor)].shape
-            if tensor.shape != shape:
-                resize(self._sink, tensor, shape)
-
-    def _allocate(self, described: operators.Description) -> tuple[Any, list[torch.Tensor]]:
-        """The real result for a described one, and the tensors in it that are new memory."""
-        new: dict[int, torch.Tensor] = {}
-        storages: dict[int, torch.UntypedStorage] = {}
-
-        def real(tensor: torch.Tensor) -> torch.Tensor:
-            if id(tensor) in described.arguments:
-                return described.arguments[id(tensor)]
-            if id(tensor) not in new:
-                new[id(tensor)] = self._empty_like(tensor, storages)
-            return new[id(tensor)]
-
-        result = operators.mapped(real, described.result)
-        fresh = operators.fresh_tensors(operators.fresh_results(self._func), described.result)
-        return result, [new[id(tensor)] for tensor in fresh]
-
-    def _empty_like(self, described: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> torch.Tensor:
-        storage = described.untyped_storage()
-        if storage._cdata not in storages:
-            storages[storage._cdata] = self._sink.empty(storage.nbytes())
-        return alias_of(described, storages[storage._cdata])
+        outcome, tensors = trials.outcome(self._func, self._args, self._kwargs)
+        for number, shape in outcome.shapes:
+            # An out= tensor of the wrong shape gets memory for the right one, as from the operator itself.
+            resize(self._sink, tensors[number], shape)
+        storages = [self._sink.empty(nbytes) for nbytes in outcome.storages]
+        new = [_tensor(each, storages[each.storage]) for each in outcome.new]
+        self._launch([new[each.number] for each in outcome.fills])
+        return _filled(outcome.result, new, tensors)
 
     def _launch(self, outputs: list[torch.Tensor]) -> None:
         args = operators.mapped(self._alias, self._args)
         kwargs = {name: operators.mapped(self._alias, value) for name, value in self._kwargs.items()}
         run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
-        serial = self._serial() if operators.is_random(self._func) else None
-        self._sink.launch(OperatorKernel(self._func.name(), tuple(self._memory.values()), serial, run))
+        traits = operators.traits(self._func)
+        serial = self._serial() if traits.random else None
+        if serial == SERIAL and self._sink.draws is not None:
+            run = self._sink.draws.add(run)
+        memory = self._sink.once(tuple(self._memory.values()))
+        self._sink.launch(OperatorKernel(traits.name, memory, serial, run))
 
     def _serial(self) -> Hashable:
         generator = operators.argument(self._func, self._args, self._kwargs, "generator")
-        return ("generator", None if generator is None else id(generator))
+        return SERIAL if generator in (None, torch.default_generator) else ("generator", id(generator))
 
     def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor over the same memory that a node may hold: it keeps no tensor of the user's alive."""
@@ -136,14 +128,31 @@ class _Recording:
             raise NotImplementedError(
                 f"{self._func.name()}: the software device captures strided tensors only, and got {tensor.layout}"
             )
-        memory = self._sink.reach(tensor.untyped_storage())
+        memory, alias = self._sink.alias(tensor)
         self._memory[id(memory)] = memory
-        return memory.alias(tensor)
+        return alias
+
+
+def _tensor(new: trials.New, storage: torch.UntypedStorage) -> torch.Tensor:
+    tensor = tensor_over(storage, new.dtype, new.offset, new.size, new.stride)
+    return with_bits(tensor, conjugate=new.conjugate, negative=new.negative)
+
+
+def _filled(described: Any, new: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor]) -> Any:
+    """The real result for a described one."""
+    kind = type(described)
+    if kind is trials.New:
+        return new[described.number]
+    if kind is trials.Given:
+        return tensors[described.number]
+    if kind in operators.LISTS:
+        return kind([_filled(each, new, tensors) for each in described])
+    return described
 
 
 def _resize(sink: Sink, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
     tensor: torch.Tensor = args[0]
-    stand_in = func(operators._on_meta(tensor), *args[1:], **kwargs)
+    stand_in = func(trials.on_meta(tensor), *args[1:], **kwargs)
     return resize(sink, tensor, stand_in.shape, stand_in.stride())
 
 

@@ -125,23 +125,49 @@ class Stream:
 
 
 class Event:
-    """A point in a stream's work."""
+    """A point in a stream's work.
 
-    def __init__(self, streams: Streams) -> None:
+    Args:
+        streams: of the device.
+        enable_timing: whether `elapsed_time` can be asked.
+        blocking, interprocess: change nothing on this device.
+        external: whether records and waits in a capture are nodes of its graph, rather than edges.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        *,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> None:
         self._streams = streams
-        created = runtime.cudaEventCreateWithFlags(runtime.cudaEventDisableTiming)
+        self._timed = enable_timing
+        self._external = external
+        flags = 0 if enable_timing else runtime.cudaEventDisableTiming
+        flags |= runtime.cudaEventBlockingSync if blocking else 0
+        flags |= runtime.cudaEventInterprocess if interprocess else 0
+        created = runtime.cudaEventCreateWithFlags(flags)
         self.cuda_event = int(check(runtime, "cudaEventCreateWithFlags", created))
         weakref.finalize(self, runtime.cudaEventDestroy, self.cuda_event).atexit = False
 
     def record(self, stream: Stream | None = None) -> None:
         """Record after the work given to `stream` (the current one by default) so far."""
-        handle = (stream or self._streams.thread.current).cuda_stream
-        check(runtime, "cudaEventRecord", runtime.cudaEventRecord(self.cuda_event, handle))
+        queue = stream or self._streams.thread.current
+        if self._external and queue.is_capturing():
+            flags = runtime.cudaEventRecordExternal
+            result = runtime.cudaEventRecordWithFlags(self.cuda_event, queue.cuda_stream, flags)
+            check(runtime, "cudaEventRecordWithFlags", result)
+        else:
+            check(runtime, "cudaEventRecord", runtime.cudaEventRecord(self.cuda_event, queue.cuda_stream))
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let later work of `stream` (the current one by default) wait for the most recent record."""
-        handle = (stream or self._streams.thread.current).cuda_stream
-        check(runtime, "cudaStreamWaitEvent", runtime.cudaStreamWaitEvent(handle, self.cuda_event, 0))
+        queue = stream or self._streams.thread.current
+        flags = runtime.cudaEventWaitExternal if self._external and queue.is_capturing() else 0
+        check(runtime, "cudaStreamWaitEvent", runtime.cudaStreamWaitEvent(queue.cuda_stream, self.cuda_event, flags))
         self._streams.changed()
 
     def query(self) -> bool:
@@ -151,6 +177,18 @@ class Event:
     def synchronize(self) -> None:
         """Wait on the host for the recorded work."""
         check(runtime, "cudaEventSynchronize", runtime.cudaEventSynchronize(self.cuda_event))
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event's latest record to that of `end_event`.
+
+        Raises:
+            ValueError: one of the two was made without ``enable_timing=True``.
+            DeviceError: one of the two was not recorded, or is not reached yet.
+        """
+        if not (self._timed and end_event._timed):
+            raise ValueError("elapsed_time(): both events must be made with enable_timing=True")
+        result = runtime.cudaEventElapsedTime(self.cuda_event, end_event.cuda_event)
+        return float(check(runtime, "cudaEventElapsedTime", result))
 
 
 def _ready(call: str, result: tuple[Any, ...]) -> bool:

@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 LIBC = ctypes.CDLL(None)
 FOREVER = 10**6
 
@@ -79,6 +77,18 @@ def fork_a_sleeper() -> None:
 def close_what_a_child_keeps() -> None:
     fork_a_sleeper()
     os.closerange(3, 200)
+
+
+def change_grad_mode() -> None:
+    import torch  # only here: the toy does without it, and starts in a fraction of the time
+
+    torch.set_grad_enabled(False)
+
+
+def change_autocast_cache() -> None:
+    import torch
+
+    torch.set_autocast_cache_enabled(False)
 
 
 def replace_judges() -> None:
@@ -152,8 +162,8 @@ IN_REPLAY: dict[str, Callable[[], Any]] = {
     "changed-environment": lambda: os.environ.update(HOME="/nowhere"),
     "changed-recursion-limit": lambda: sys.setrecursionlimit(500),
     "stopped-collector": gc.disable,
-    "changed-grad-mode": lambda: torch.set_grad_enabled(False),
-    "changed-autocast-cache": lambda: torch.set_autocast_cache_enabled(False),
+    "changed-grad-mode": change_grad_mode,
+    "changed-autocast-cache": change_autocast_cache,
     "replaced-judges": replace_judges,
     "broken-runner": break_runner,
 }

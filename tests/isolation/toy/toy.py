@@ -48,6 +48,10 @@ class Toy(Adapter):
     revision = "2.13"
     graph_class = Graph
 
+    @property
+    def device(self) -> Any:
+        raise NotImplementedError  # torch's name of it comes with an import of torch
+
     def current_stream(self) -> Any:
         return "the only one"
 

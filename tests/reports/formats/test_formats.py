@@ -15,6 +15,7 @@ from conformance.errors import ExitStatus, RecordError
 from conformance.records.record import read_record
 from conformance.records.verdicts import Verdict
 from conformance.requirements.loading import load_documents
+from reports.files import FILES
 from reports.formats.ctrf import milliseconds_of
 from reports.formats.json_text import json_text
 from tests.reports.formats.folders import Folder
@@ -28,7 +29,7 @@ def test_the_index_names_every_file_with_its_digest(tmp_path: Path) -> None:
     for path, entry in named.items():
         assert entry["bytes"] == len(folder.files[path])
         assert entry["sha256"] == hashlib.sha256(folder.files[path]).hexdigest()
-    assert set(reports.FILES) >= {path.partition("/")[0] for path in folder.files}
+    assert set(FILES) >= {path.partition("/")[0] for path in folder.files}
 
 
 def test_the_index_says_what_was_tested(tmp_path: Path) -> None:
