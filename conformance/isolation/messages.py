@@ -307,9 +307,15 @@ class InternalError(Message):
 
 @dataclass(frozen=True)
 class Begin(Message):
-    """Asks a spare worker to be one of those that work."""
+    """Asks a spare worker to be one of those that work.
+
+    Attributes:
+        trial, reads: as in a `StartUp`, and as they are now: much may have happened since the worker was started.
+    """
 
     name = "begin"
+    trial: bool
+    reads: bool
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class Supervisor:
                 worker.slot, worker.spare = slot, False
                 worker.watchdog.allow(self._options.start_timeout, "its start")
                 with contextlib.suppress(OSError):  # one that has just died says so itself
-                    worker.process.send(Begin())
+                    worker.process.send(Begin(trial=self._trial, reads=self.reads))
                 return True
         return False
 

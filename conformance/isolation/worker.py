@@ -202,6 +202,7 @@ class Interactor(WorkerInteractor):  # type: ignore[misc]  # xdist ships no type
             elif isinstance(request, WriteScript):
                 self._write_script(session, request)
             elif isinstance(request, Begin):
+                self._trial, self._reads = request.trial, request.reads
                 self.announce(session)
             else:
                 return True

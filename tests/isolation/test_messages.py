@@ -8,6 +8,7 @@ import execnet
 import pytest
 
 from conformance.isolation.messages import (
+    Begin,
     CaseValues,
     Devices,
     Done,
@@ -45,6 +46,7 @@ MESSAGES = [
     Script(3, None),
     InternalError("it broke", ["pytest.fail was replaced"]),
     WriteScript(3, "its process was ended by SIGSEGV"),
+    Begin(trial=True, reads=False),
 ]
 
 
