@@ -21,7 +21,7 @@ FIND_PYTHON = for python in $(PYTHONS); do \
 # Reports are opened in it; without one those tests are skipped.
 FIND_CHROMIUM = { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 
-.PHONY: conformance test soak check self-check distortions docs clean
+.PHONY: conformance test soak bench check self-check distortions docs clean
 
 conformance: $(STAMP)
 	@mkdir -p $(OUT); \
@@ -42,6 +42,10 @@ test: $(STAMP)
 soak: $(STAMP)
 	KILLS=27 STANDINS=whole $(BIN)/python -m pytest tests/examples/test_standins.py tests/isolation/test_resume.py -q -n 2 --dist loadfile
 	$(BIN)/python -m pytest tests -q -n 2 -m soak
+
+# The figures of docs/performance.md; BENCH=--quick leaves out those that take minutes.
+bench: $(STAMP)
+	$(BIN)/python benchmarks/table.py $(BENCH)
 
 check: $(STAMP)
 	$(BIN)/ruff check

@@ -10,6 +10,7 @@ from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators, trials
+from reference_impl.devices.rerunning import rerun
 from reference_impl.devices.software.external import tensor_over, with_bits
 from reference_impl.devices.software.generator import SERIAL
 from reference_impl.devices.software.kernels import OperatorKernel
@@ -110,7 +111,7 @@ class _Recording:
     def _launch(self, outputs: list[torch.Tensor]) -> None:
         args = operators.mapped(self._alias, self._args)
         kwargs = {name: operators.mapped(self._alias, value) for name, value in self._kwargs.items()}
-        run = operators.rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
+        run = rerun(self._func, args, kwargs, [self._alias(output) for output in outputs])
         traits = operators.traits(self._func)
         serial = self._serial() if traits.random else None
         if serial == SERIAL and self._sink.draws is not None:
