@@ -20,9 +20,10 @@ def leave_logs_out(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     takes longer than all that the kit does around a test.  Without it, warnings in a log are on standard error, which
     pytest shows with a failure as well.
     """
-    asked = any(config.getoption(name, None) or config.getini(name) for name in _OPTIONS)
     plugin = config.pluginmanager.get_plugin(_PLUGIN)
-    if plugin is None or asked or config.getini("log_cli"):
+    if plugin is None:  # as with -p no:logging, where there are no such settings either
+        return
+    if config.getini("log_cli") or any(config.getoption(name, None) or config.getini(name) for name in _OPTIONS):
         return
     if not any("caplog" in getattr(item, "fixturenames", ()) for item in items):
         plugin.pytest_unconfigure()  # which closes its file
