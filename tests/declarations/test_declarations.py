@@ -124,6 +124,8 @@ def test_each_capability_that_is_there_but_declared_absent_is_named(contradictor
     documented = [entry.name for entry in CAPABILITIES.values() if entry.begun_in(revision, dialect)]
     results = contradictory.results(name)
     assert sorted(results) == sorted(documented)
+    # The reference's XPU class refuses no call in a capture, so nothing tells whether the adapter has such a call.
+    assert name != "all_absent_xpu" or results.pop("raw_allocation").verdict is Verdict.PASS
     for capability, result in results.items():
         line = f"{capability} works: declare it or leave it out; adapter {name!r} says it is absent"
         assert (result.verdict, result.message) == (Verdict.ERROR, line)
