@@ -48,7 +48,7 @@ class Publisher:
         # pytest keeps each report of a set-up and a teardown, and never looks again at one that passed; of tests that
         # passed it wants only the number, unless it is asked to show them.
         reporter = self._terminal
-        if reporter is None:
+        if reporter is None or self._config.getoption("durations", None) is not None:  # which are told of each report
             return
         reporter.stats.pop("", None)
         passed = reporter.stats.get("passed")
