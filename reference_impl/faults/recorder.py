@@ -34,7 +34,7 @@ def changed_rerun(changed: Callable[[Any, Any, Any, Any, Any], Run | None]) -> A
 
         return rerun
 
-    return replaced(operators, "rerun", wrap)
+    return replaced(recorder, "rerun", wrap)
 
 
 def _nothing() -> None:
