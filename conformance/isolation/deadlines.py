@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 #: Tests of a class that have hung for the whole limit, before the others get less.
 HANGS = 3
-#: Tests that hung for the shorter limit and then for the whole one, before others that hang are believed at once.
+#: Tests that hung for the shorter limit, and not because they are slow, before others that hang are believed at once.
 CONFIRMED = 3
 #: The shorter limit: so many times as long as any test of the class has taken, and no less than so many seconds.
 TIMES = 10.0
+#: The same once hangs are believed at once.
+TIMES_CONFIRMED = 3.0
 LEAST_S = 5.0
 
 
@@ -28,8 +30,9 @@ class _History:
 
     Attributes:
         hangs: node ids of tests that have hung for the whole limit.
-        confirmed: those of them that had hung for the shorter limit before.
-        refuted: whether a test has come back that hung for the shorter limit before.
+        confirmed: those that had hung for the shorter limit before, and ones that then came back in less than that:
+            so the class hangs now and then, and the test is not slow.
+        refuted: whether a test has taken longer than the shorter limit, for which it had hung, and come back.
         longest: seconds that a test has taken which came back.
     """
 
@@ -49,8 +52,8 @@ class Deadlines:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._histories: dict[str, _History] = {}
-        #: Node ids of the tests that must have their whole limit, since they have hung for a shorter one.
-        self._again: set[str] = set()
+        #: The tests that must have their whole limit, with the shorter one for which they have hung.
+        self._again: dict[str, float] = {}
 
     def limit(self, case: Case | None) -> float:
         """The seconds that a test may take."""
@@ -60,24 +63,31 @@ class Deadlines:
         history = self._history(case)
         if len(history.hangs) < HANGS or history.refuted:
             return whole
-        return min(whole, max(LEAST_S, TIMES * history.longest))
+        times = TIMES if len(history.confirmed) < CONFIRMED else TIMES_CONFIRMED
+        return min(whole, max(LEAST_S, times * history.longest))
 
     def came_back(self, case: Case, seconds: float) -> None:
-        """Note that a test has come back after so many seconds; one that had hung before shows a class that is slow."""
+        """Note that a test has come back after so many seconds."""
         history = self._history(case)
         history.longest = max(history.longest, seconds)
-        history.refuted |= case.nodeid in self._again
+        hung_for = self._again.get(case.nodeid)
+        if hung_for is None:
+            return
+        if seconds < hung_for:
+            history.confirmed.add(case.nodeid)
+        else:
+            history.refuted = True
 
     def runs_again(self, case: Case, allowed: float) -> bool:
         """Whether a test that has not come back in `allowed` seconds must have its whole limit before it is judged."""
         history = self._history(case)
         if self.is_whole(case, allowed):
             history.hangs.add(case.nodeid)
-            history.confirmed |= self._again & {case.nodeid}
+            history.confirmed |= self._again.keys() & {case.nodeid}
             return False
         if len(history.confirmed) >= CONFIRMED:
             return False
-        self._again.add(case.nodeid)
+        self._again[case.nodeid] = allowed
         return True
 
     def is_whole(self, case: Case, allowed: float) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.isolation.deadlines import CONFIRMED, HANGS, LEAST_S, TIMES, Deadlines
+from conformance.isolation.deadlines import CONFIRMED, HANGS, LEAST_S, TIMES, TIMES_CONFIRMED, Deadlines
 from conformance.records.result import TestResult
 from conformance.session.cases import Case
 from conformance.session.options import Options
@@ -71,6 +71,18 @@ def test_one_that_was_merely_slow_gives_all_others_their_limit_back(deadlines: D
     assert deadlines.limit(_case(11)) == 60.0
     assert _hang(deadlines, 11, 12, 13) == [False] * 3
     assert deadlines.limit(_case(14)) == 60.0
+
+
+def test_one_that_comes_back_at_once_the_second_time_shows_that_the_class_hangs_now_and_then(
+    deadlines: Deadlines,
+) -> None:
+    _hang(deadlines, *range(HANGS))
+    for number in range(10, 10 + CONFIRMED):
+        assert _hang(deadlines, number) == [True]
+        deadlines.came_back(_case(number), 0.1)
+    assert _hang(deadlines, 20) == [False]
+    deadlines.came_back(_case(100), 2.0)
+    assert deadlines.limit(_case(21)) == TIMES_CONFIRMED * 2.0
 
 
 SUITE = """
