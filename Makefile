@@ -40,7 +40,7 @@ test: $(STAMP)
 
 # What finds more the longer it takes, with more of everything than `make test` has.
 soak: $(STAMP)
-	KILLS=27 STANDINS=whole $(BIN)/python -m pytest tests/examples/test_standins.py tests/isolation/test_resume.py -q -n 2 --dist loadfile
+	KILLS=27 STANDINS=whole $(BIN)/python -m pytest tests/examples/test_standins.py tests/isolation/test_resume.py -q -n 2 --dist loadfile -m "not soak"
 	$(BIN)/python -m pytest tests -q -n 2 -m soak
 
 # The figures of docs/performance.md; BENCH=--quick leaves out those that take minutes.

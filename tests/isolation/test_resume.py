@@ -82,10 +82,13 @@ def _same(one: Record, other: Record) -> None:
 
 @dataclass(frozen=True)
 class Moment:
-    """When to end a run, and how: `seconds` after it has `results` in its record, or after its start for none."""
+    """When to end a run, and how: `seconds` after it has `results` in its record, or after its start for none, and
+    before it has more than `at_most`.
+    """
 
     seconds: float
     results: int
+    at_most: int
     signal: signal.Signals
 
     def of(self, parent: subprocess.Popen[bytes], path: Path) -> bool:
@@ -105,9 +108,9 @@ def _moments(generator: random.Random, start: float) -> list[Moment]:
     the worker ends, the footer is written and the summary shown; each with either signal.
     """
     third = KILLS // 3
-    early = [((number + generator.random()) / third * 0.8 * start, 0) for number in range(third)]
-    among = [(generator.uniform(0, TWO_TESTS_S), generator.randrange(1, TESTS - 4)) for _ in range(third)]
-    late = [(generator.uniform(0, END_S), TESTS) for _ in range(KILLS - 2 * third)]
+    early = [((number + generator.random()) / third * 0.8 * start, 0, 0) for number in range(third)]
+    among = [(generator.uniform(0, TWO_TESTS_S), generator.randrange(1, TESTS - 4), TESTS - 1) for _ in range(third)]
+    late = [(generator.uniform(0, END_S), TESTS, TESTS) for _ in range(KILLS - 2 * third)]
     signals = itertools.cycle((signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGINT, signal.SIGINT))
     return [Moment(*when, name) for when, name in zip([*early, *among, *late], signals, strict=False)]
 
@@ -119,13 +122,13 @@ def _kill_and_resume(folder: Path, path: Path, mode: str, moment: Moment) -> tup
     alive = moment.of(parent, path)
     parent.send_signal(moment.signal)
     parent.wait(60)
-    if not alive:  # this run was faster than most
-        path.unlink(missing_ok=True)
-        return _kill_and_resume(folder, path, mode, replace(moment, seconds=moment.seconds * 0.8))
     _nothing_left(mark)
     before: list[TestResult] = []
     if path.exists():
         read_beginning(path, before.append, before.append)
+    if not alive or len(before) > moment.at_most:  # this run was faster than the one that was measured
+        path.unlink(missing_ok=True)
+        return _kill_and_resume(folder, path, mode, replace(moment, seconds=moment.seconds * 0.8))
     resumed = session(folder, path, f"--resume={path}", mode, **mark)
     _nothing_left(mark)
     assert _results(before).items() <= _results(resumed.record.results).items()
@@ -173,7 +176,7 @@ def _until_a_result(folder: Path, path: Path, mode: str) -> float:
     """The seconds from a run's start to its first result."""
     begun = time.monotonic()
     parent = _start(folder, f"--record={path}", mode)
-    Moment(0.0, 1, signal.SIGKILL).of(parent, path)
+    Moment(0.0, 1, TESTS, signal.SIGKILL).of(parent, path)
     took = time.monotonic() - begun
     parent.kill()
     parent.wait(60)
