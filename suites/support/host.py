@@ -67,7 +67,9 @@ _OF_TORCH: Mapping[str, _Setting] = {
     "autocast's data type": _Setting(lambda: torch.get_autocast_dtype("cpu")),
     "autocast's cache": _Setting(torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled, unusual=False),
     "the default data type": _Setting(torch.get_default_dtype, torch.set_default_dtype, unusual=torch.float64),
-    "deterministic algorithms": _Setting(torch.get_deterministic_debug_mode),
+    "deterministic algorithms": _Setting(
+        torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, unusual=1
+    ),
     "filling of uninitialised memory": _Setting(
         # The module replaces itself by an object.
         lambda: getattr(torch.utils.deterministic, "fill_uninitialized_memory"),  # noqa: B009
