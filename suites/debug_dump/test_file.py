@@ -55,6 +55,31 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
 
 
 @requirement("debug-dump.writes-file")
+@pytest.mark.parametrize(
+    "name", ["graph.dot", "a graph of two words.dot", "graph-\N{LATIN SMALL LETTER A WITH DIAERESIS}.dot"], ids=ascii
+)
+@pytest.mark.parametrize("way", ["absolute", "relative"])
+def test_path(impl: Adapter, way: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is where its path says, seen from the working directory if it is relative; others may be beside it."""
+    graph = debugged(impl, row_of_operators(impl))
+    monkeypatch.chdir(tmp_path)
+    path = Path(name) if way == "relative" else tmp_path / name
+    dump(impl, graph, path, f"after enable_debug_mode and a capture, debug_dump writes to the {way} path that it gets")
+
+
+@requirement("debug-dump.writes-file")
+@pytest.mark.parametrize("times", [2, 3])
+def test_enabled_again(impl: Adapter, times: int, tmp_path: Path) -> None:
+    """To enable debug mode once more changes nothing."""
+    graph = impl.new_graph()
+    with quiet():
+        for _ in range(times):
+            expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
+        capture_into(impl, graph, row_of_operators(impl))
+    dump(impl, graph, tmp_path / "graph.dot", "with debug mode enabled more than once, debug_dump writes the graph")
+
+
+@requirement("debug-dump.writes-file")
 def test_file_of_one_of_two(impl: Adapter, tmp_path: Path) -> None:
     """Debug mode for one graph, while another one is there: the dump of the first is written."""
     other, graph = impl.new_graph(), impl.new_graph()
@@ -141,7 +166,7 @@ def test_work_is_shown(impl: Adapter, operators: int, tmp_path: Path) -> None:
 
 
 @requirement("debug-dump.shows-the-order")
-@pytest.mark.parametrize("operators", [1, OPERATORS])
+@pytest.mark.parametrize("operators", [1, OPERATORS, 133])
 def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None:
     """Operators of one stream are nodes in a row, each a predecessor of the next."""
     drawing = dumped(impl, kept_graph(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")
