@@ -28,7 +28,7 @@ class _Setting:
     Attributes:
         read: gives its value, to be compared.
         write: sets it; ``None`` for what a program does not set for its own sake.
-        unusual: a value that few programs have.
+        unusual: a value that few programs have; of a switch the one that it does not have by default.
     """
 
     read: Callable[[], Any]
@@ -134,7 +134,11 @@ def changed(before: dict[str, Any]) -> list[str]:
 @contextlib.contextmanager
 def usual() -> Iterator[None]:
     """The settings that a program has that sets none."""
-    yield
+    with contextlib.ExitStack() as stack:
+        for setting in _SETTINGS.values():
+            if isinstance(setting.unusual, bool):
+                _write(setting, not setting.unusual, stack)
+        yield
 
 
 @contextlib.contextmanager
@@ -143,8 +147,14 @@ def unusual() -> Iterator[None]:
     with warnings.catch_warnings(), contextlib.ExitStack() as stack:
         warnings.filterwarnings("ignore", message="a warning that nobody gives")
         for setting in _SETTINGS.values():
-            if setting.write is not None:
-                stack.callback(setting.write, setting.read())
-                setting.write(setting.unusual)
+            if setting.unusual is not None:
+                _write(setting, setting.unusual, stack)
         with torch.autocast("cpu", dtype=torch.bfloat16, cache_enabled=False):
             yield
+
+
+def _write(setting: _Setting, value: Any, until: contextlib.ExitStack) -> None:
+    """Set `value`, until the block of `until` ends."""
+    assert setting.write is not None, "what has an unusual value can be set"
+    until.callback(setting.write, setting.read())
+    setting.write(value)
