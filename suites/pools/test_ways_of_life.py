@@ -12,11 +12,13 @@ import torch
 
 from conformance.adapter import Adapter, in_thread
 from conformance.markers import needs, requirement
-from suites.pools.test_statistics import SIZE, check_returns
 from suites.support.captures import capture_between, captured, replay
 from suites.support.hooks import MOMENTS, register
+from suites.support.memory import check_returns
 from suites.support.phases import capture_pre, finish
 from suites.support.programs import chain
+
+SIZE = 30011
 
 #: Makes a graph over a source, and lets it live for a while.
 Life = Callable[[Adapter, torch.Tensor], Any]
