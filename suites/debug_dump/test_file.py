@@ -17,7 +17,7 @@ from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
 from suites.support.data import arrows_in, data_of
 from suites.support.dot import NotDot, following, read
-from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet
+from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet, working_in
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import OPERATORS, fork, row_of_operators, uneven_fork
 from suites.support.shape import arrows_of, counterparts, expect_forward
@@ -59,12 +59,13 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
     "name", ["graph.dot", "a graph of two words.dot", "graph-\N{LATIN SMALL LETTER A WITH DIAERESIS}.dot"], ids=ascii
 )
 @pytest.mark.parametrize("way", ["absolute", "relative"])
-def test_path(impl: Adapter, way: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path(impl: Adapter, way: str, name: str, tmp_path: Path) -> None:
     """The file is where its path says, seen from the working directory if it is relative; others may be beside it."""
     graph = debugged(impl, row_of_operators(impl))
-    monkeypatch.chdir(tmp_path)
     path = Path(name) if way == "relative" else tmp_path / name
-    dump(impl, graph, path, f"after enable_debug_mode and a capture, debug_dump writes to the {way} path that it gets")
+    promise = f"after enable_debug_mode and a capture, debug_dump writes to the {way} path that it gets"
+    with working_in(tmp_path):
+        dump(impl, graph, path, promise)
 
 
 @requirement("debug-dump.writes-file")

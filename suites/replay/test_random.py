@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import Any
 
 import pytest
@@ -105,11 +105,15 @@ def _on_a_side_stream(impl: Adapter) -> _Draws:
     return draw
 
 
-def _in_another_thread(impl: Adapter) -> _Draws:
+def _in_two_threads_by_turns(impl: Adapter) -> _Draws:
     graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+    elsewhere = cycle((False, True))
 
     def draw() -> torch.Tensor:
-        in_thread(graph.replay)
+        if next(elsewhere):
+            in_thread(graph.replay)
+        else:
+            graph.replay()
         impl.synchronize()
         return impl.read(y)
 
@@ -153,23 +157,26 @@ def _among_instantiations(impl: Adapter) -> _Draws:
     return draw
 
 
+#: With the optional features that they take.
+PLACES: dict[str, tuple[Callable[[Adapter], _Draws], tuple[str, ...]]] = {
+    "on-a-side-stream": (_on_a_side_stream, ()),
+    "in-two-threads-by-turns": (_in_two_threads_by_turns, ("threads",)),
+    "after-a-recapture": (_after_a_recapture, ()),
+    "among-refused-replays": (_among_refused_replays, ()),
+    "among-instantiations": (_among_instantiations, ("keep_graph",)),
+}
+
+
 @pytest.mark.parametrize(
-    "where",
-    [
-        pytest.param(_on_a_side_stream, id="on-a-side-stream"),
-        pytest.param(_in_another_thread, id="in-another-thread", marks=needs("threads")),
-        pytest.param(_after_a_recapture, id="after-a-recapture"),
-        pytest.param(_among_refused_replays, id="among-refused-replays"),
-        pytest.param(_among_instantiations, id="among-instantiations", marks=needs("keep_graph")),
-    ],
+    "place", [pytest.param(name, marks=[needs(*needed)] if needed else []) for name, (_, needed) in PLACES.items()]
 )
 @requirement("replay.random-as-eager")
-def test_replay_k_is_eager_run_k_wherever(impl: Adapter, where: Callable[[Adapter], _Draws]) -> None:
+def test_replay_k_is_eager_run_k_wherever(impl: Adapter, place: str) -> None:
     """Neither where a replay is launched nor what happened around it changes what it draws."""
     ones = impl.full(37, 1.0)
     impl.manual_seed(17)
     expected = [impl.read(DRAWS["rand"](ones)) for _ in range(TIMES)]
-    draw = where(impl)
+    draw = PLACES[place][0](impl)
     impl.synchronize()
     impl.manual_seed(17)
     same = _same([draw() for _ in range(TIMES)], expected)
