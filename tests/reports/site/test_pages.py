@@ -46,7 +46,7 @@ def test_the_first_page_answers_five_questions_within_two_clicks(tmp_path: Path)
     answers = [text[start:end] for start, end in zip(places, [*places[1:], text.index("What went wrong")], strict=True)]
     assert "v 2.11: ✓ conforms" in answers[0]
     assert "v 2.14: ✗ does not conform" in answers[0]
-    assert "v 2.11 → v 2.14: REGRESSED: 2 requirements and 2 tests regressed" in answers[1]
+    assert "v 2.11 → v 2.14: REGRESSED: 2 requirements (1 must) and 2 tests regressed" in answers[1]
     assert f"for example {KEEP} on v 2.14" in answers[2]
     assert "v 2.14: Does not conform." in answers[3]
     assert "1 of 1 faults killed; 1 of 1 variants accepted." in answers[4]
@@ -175,6 +175,28 @@ def months(folder: Path, count: int = 24) -> list[Record]:
     ]
 
 
+def test_releases_follow_each_other_whichever_was_run_first(tmp_path: Path) -> None:
+    later = (*GOOD, result("keep.py::test_late", "keep-graph.late"))
+    records = [
+        sample(tmp_path / "b.jsonl", later, revision="2.15", started_at="2030-01-02T00:00:00Z"),
+        sample(tmp_path / "a.jsonl", BAD, revision="2.9", started_at="2030-01-03T00:00:00Z"),
+    ]
+    site = Site(records, tmp_path / "out")
+    name = "compare/sample.Graph-2.9--sample.Graph-2.15.html"
+    assert name in site.pages
+    assert "sample.Graph 2.9 → sample.Graph 2.15: NO REGRESSION" in site.text("index.html")
+    assert "in the wrong order" not in site.text(name)
+    assert "keep-graph.late : not asked → pass" in site.text(name).partition("New ")[2]
+    trend, text = site["trend.html"], site.text("trend.html")
+    first, second = ((float(point["cx"]), float(point["cy"])) for point in trend.all("circle"))
+    assert first[0] < second[0]
+    # Of four musts one more is asked of the later release.
+    assert next(line["points"] for line in trend.all("polyline")) == "10.0,34.0 610.0,10.0"
+    assert "twice ✸ crash since sample.Graph 2.9 (2030-01-03) ✓ pass since sample.Graph 2.15 (2030-01-02)" in text
+    assert "keep-graph.late" not in text
+    assert "1 requirement beside these, not asked in all of the runs: nothing is wrong with it" in text
+
+
 def test_a_trend_of_months(tmp_path: Path) -> None:
     records = months(tmp_path)
     site = Site(records[::-1], tmp_path / "out")
@@ -183,11 +205,15 @@ def test_a_trend_of_months(tmp_path: Path) -> None:
     assert starts == sorted(record.header.started_at for record in records)
     # The run that was cut short has no number, and leaves a gap.
     assert len(page.all("circle")) == 23
-    assert [len(line["points"].split()) for line in page.all("polyline")] == [2, 21]
+    lines = [(line.get("class", ""), len(line["points"].split())) for line in page.all("polyline")]
+    assert lines == [("asked", 2), ("asked", 21), ("", 2), ("", 21)]
     heights = {float(circle["cy"]) for circle in page.all("circle")}
     assert len(heights) == 2
     assert "2030-10-05T01:00:00Z: 2 of 4 musts met" in page.raw
-    assert f"{KEEP} ✓ pass since 2030-01-05T01:00:00Z, 9 runs ✗ fail since 2030-10-05T01:00:00Z, 15 runs" in text
+    assert (
+        f"{KEEP} ✓ pass since sample.Graph (run-00) (2030-01-05), 9 runs "
+        "✗ fail since sample.Graph (run-09) (2030-10-05), 15 runs"
+    ) in text
     history = site.text(f"requirements/{KEEP}.html")
     assert "✗ fail since the run of 2030-10-05T01:00:00Z ( sample.Graph (run-09) ), 15 runs" in history
     pairs = {name.removeprefix("compare/") for name in site.pages if name.startswith("compare/")}
