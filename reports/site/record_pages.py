@@ -19,7 +19,7 @@ class ProfileLine:
     Attributes:
         name, meaning: of the profile.
         standing: what is said, in words.
-        findings: the musts of it that are not met.
+        findings: what of it is not met, the musts first.
     """
 
     name: str
@@ -65,9 +65,13 @@ def record_pages(report: Report, runs: Sequence[RecordedRun], places: Map) -> It
 
 
 def _profiles(run: RecordedRun, findings: Sequence[Finding]) -> Iterator[ProfileLine]:
-    by_profile: dict[str, list[Finding]] = {}
-    for one in findings:
-        if one.requirement is not None and one.requirement.level == "must":
-            by_profile.setdefault(profile_of(one.requirement), []).append(one)
-    for name, standing in run.record.assessment.profiles.items():
-        yield ProfileLine(name, PROFILES[name].meaning, PROFILE_STANDINGS[standing], tuple(by_profile.get(name, ())))
+    standings = run.record.assessment.profiles
+    for name in filter(standings.__contains__, PROFILES):
+        of_it = tuple(one for one in findings if is_of_profile(one, name))
+        yield ProfileLine(name, PROFILES[name].meaning, PROFILE_STANDINGS[standings[name]], of_it)
+
+
+def is_of_profile(finding: Finding, name: str) -> bool:
+    """Whether a must or a piece of advice that is not met is part of the profile of that `name`."""
+    entry = finding.requirement
+    return entry is not None and entry.scored and not entry.composite and profile_of(entry) == name
