@@ -12,7 +12,7 @@ from reports.formats.runs import RecordedRun
 from reports.model import CauseRow, Causes, Column, Finding, Report
 from reports.site.comparison_pages import Pair
 from reports.site.map import COMPARE, DETECTION, FAILURES, READING, Map
-from reports.site.record_pages import is_of_profile
+from reports.site.record_pages import claimable, is_of_profile
 from reports.words import PROFILE_STANDINGS
 
 #: Answers of one question, and causes of one record; the pages that they lead to have all.
@@ -210,7 +210,7 @@ def _questions(report: Report, runs: Sequence[RecordedRun], pairs: Sequence[Pair
     yield Question("How do I reproduce a failure?", tuple(_reproduce(report, places)))
     yield _shortened(
         "What may I claim?",
-        [Link(f"{run.column.label}: {run.column.claim.headline}", places.record(run.column), "claim") for run in runs],
+        [Link(f"{run.column.label}: {_claim(run)}", places.record(run.column), "claim") for run in runs],
         Link("all implementations", "index.html", "implementations"),
     )
     yield Question("How much does the kit detect?", (*_detected(report), Link("what that means", READING, "detection")))
@@ -230,6 +230,11 @@ def _ready(run: RecordedRun, report: Report) -> str:
     )
     rest = f"; {number(advice, 'piece')} of its advice not followed" if advice else ""
     return PROFILE_STANDINGS[standing] + rest
+
+
+def _claim(run: RecordedRun) -> str:
+    names = ", ".join(claimable(run))
+    return run.column.claim.headline + (f" Could be claimed alone, with --profile: {names}." if names else "")
 
 
 def _reproduce(report: Report, places: Map) -> Iterator[Link]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.requirements.profiles import PROFILES, profile_of
+from conformance.records.assessment import Standing
+from conformance.records.verdicts import RunVerdict
+from conformance.requirements.profiles import CORE, PROFILES, profile_of
 from reports.formats.runs import RecordedRun
 from reports.model import Absence, Column, Finding, Observation, Report
 from reports.site.map import Map
@@ -30,11 +32,16 @@ class ProfileLine:
 
 @dataclass(frozen=True)
 class RecordPage:
-    """The page."""
+    """The page.
+
+    Attributes:
+        claimable: see the function of that name.
+    """
 
     column: Column
     name: str
     claim_line: str
+    claimable: tuple[str, ...]
     remarks: tuple[str, ...]
     profiles: tuple[ProfileLine, ...]
     findings: tuple[Finding, ...]
@@ -53,6 +60,7 @@ def record_pages(report: Report, runs: Sequence[RecordedRun], places: Map) -> It
             column=column,
             name=run.name,
             claim_line=run.record.claim.line,
+            claimable=claimable(run),
             remarks=run.record.remarks,
             profiles=tuple(_profiles(run, findings)),
             findings=findings,
@@ -62,6 +70,15 @@ def record_pages(report: Report, runs: Sequence[RecordedRun], places: Map) -> It
             places=places,
         )
         yield places.record(column), page
+
+
+def claimable(run: RecordedRun) -> tuple[str, ...]:
+    """The profiles that a run of a class that does not conform as a whole could claim, had it asked for them alone."""
+    assessment = run.record.assessment
+    met = assessment.profiles_that_are(Standing.MET)
+    is_rejected = run.column.claim.verdict is RunVerdict.DOES_NOT_CONFORM and not assessment.target.profiles
+    # The core is part of whatever is asked for.
+    return met if is_rejected and CORE in met else ()
 
 
 def _profiles(run: RecordedRun, findings: Sequence[Finding]) -> Iterator[ProfileLine]:

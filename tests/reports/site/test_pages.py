@@ -77,6 +77,20 @@ def test_an_answer_names_the_advice_and_prefers_a_failure_with_a_script(tmp_path
     assert "Musts that are not met: replay.reads-now" in text
 
 
+def test_profiles_that_are_met_can_be_claimed_alone(tmp_path: Path) -> None:
+    failed = result("keep.py::test_outlives", KEEP, FAIL, message="m")
+    core = result("replay.py::test_now", "replay.reads-now", FAIL, message="m")
+    for name, results, words in (
+        ("beside", (failed, *GOOD[1:]), "Does not conform. Could be claimed alone, with --profile: core."),
+        ("core", (GOOD[0], core, *GOOD[2:]), "sample.Graph: Does not conform. How much"),
+        ("asked", (failed, *GOOD[1:]), "sample.Graph: Does not conform in what was asked for: core, keep-graph. How"),
+    ):
+        options = {"profile": ["core", "keep-graph"]} if name == "asked" else {}
+        site = Site([sample(tmp_path / f"{name}.jsonl", results, options=options)], tmp_path / name)
+        assert words in site.text("index.html")
+        assert ("--profile=core" in site.text("records/sample.Graph.html")) == (name == "beside")
+
+
 def test_what_is_left_open_is_counted_apart_from_what_went_wrong(tmp_path: Path) -> None:
     noted = result("replay.py::test_order", "replay.order", FAIL, message="m")
     site = Site([sample(tmp_path / "run.jsonl", (*BAD[:3], noted))], tmp_path / "out")
