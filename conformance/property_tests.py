@@ -10,6 +10,7 @@ from hypothesis.errors import Flaky
 
 from conformance.checks import NotConforming
 from conformance.errors import HarnessError, one_line
+from conformance.records.symptoms import NOT_EACH_TIME
 from conformance.reproducing.script import ORDINARY, Script
 from conformance.reproducing.steps import attach
 from conformance.tracebacks import missing_method
@@ -84,7 +85,7 @@ class Examples:
             if self._shortest is None:
                 raise _unjudged(unsteady) from unsteady
             # An example that ends before it has drawn anything, as the one too many may, looks like another answer.
-            flaky = "" if self._enough else "\n(not each time that these calls are made)"
+            flaky = "" if self._enough else NOT_EACH_TIME
         except _Enough:
             pass
         except Exception:

@@ -15,11 +15,18 @@ _LOOKED_AT = 600
 #: Characters of a symptom.
 _SHOWN = 160
 
+#: What a property test adds when its example does not fail each time.
+NOT_EACH_TIME = "\n(not each time that these calls are made)"
+
+_TYPE = r"[A-Za-z_]\w{0,60}(?:Error|Exception|Exit|Interrupt)"
 #: ``TypeError: …`` alone, after other words, or with some between the two.
-_EXCEPTION = re.compile(
-    r"\b(?P<type>[A-Za-z_]\w{0,60}(?:Error|Exception|Exit|Interrupt))"
-    r"(?:, which refuses nothing| instead)?: (?P<words>.+)"
-)
+_EXCEPTION = re.compile(rf"\b(?P<type>{_TYPE})(?:, which refuses nothing| instead)?: (?P<words>.+)")
+#: The words of an exception that was right, and after which something is wrong.
+_BEFORE_IT = re.compile(rf"(?<=, after )(?P<type>{_TYPE}): .*", re.DOTALL)
+#: PyTorch's advice behind an error of a runtime.
+_ADVICE = re.compile(r" +Search for `\w+' in http.*")
+#: What a driver says of an error, whose own words may be the same for everything.
+_LOGGED = re.compile(r"driver logged these messages[^\n]*\n(?P<first>[^\n]+)")
 _NO_ARGUMENT = re.compile(r"(?P<owner>[\w.<>]{1,120})\(\) got an unexpected keyword argument '(?P<name>\w{1,80})'")
 _NO_ATTRIBUTE = re.compile(
     r"(?P<kind>module |type object )?'(?P<owner>[\w.]{1,120})'(?: object)? has no attribute '(?P<name>\w{1,80})'"
@@ -76,11 +83,14 @@ def symptom_of(result: TestResult) -> Symptom:
 def _symptom_of(result: TestResult) -> Symptom:
     if result.is_loss:
         return _loss(result)
-    text = (result.seen or result.message)[:_LOOKED_AT]
+    text = (result.seen or result.message).removesuffix(NOT_EACH_TIME)[:_LOOKED_AT]
+    text = _BEFORE_IT.sub(r"\g<type>", text)
     # Where it is known that something is missing, a line says so in front of the exception.
     raised = next(filter(None, map(_EXCEPTION.search, text.split("\n")[:2])), None)
     if raised is not None:
-        return _exception(raised["type"], raised["words"])
+        logged = _LOGGED.search(text)
+        words = _ADVICE.sub("", raised["words"])
+        return _exception(raised["type"], words if logged is None else f"{words} ({logged['first'].strip()})")
     line = one_line(text, _SHOWN)
     common = without_values(line)
     return Symptom((result.verdict.value, common) if len(_WORD.findall(common)) >= _WORDS else None, line)
