@@ -155,5 +155,5 @@ def _conclude(exploration: _Exploration, implementation: str, seconds: float) ->
                 print(f"   {name}: {visible_line(one_line(text, 300))}")
         if result.reproducer:
             print(f"   script: {save(exploration.folder / f'failure-{number}', implementation, result)}")
-        record = exploration.folder / f"seed-{failure.seed}.jsonl"
-        print(f"   record: {record}, from which its command runs it again")
+        print(f"   record: {exploration.folder / f'seed-{failure.seed}.jsonl'}")
+        print(f"   again: {visible_line(result.command)}")

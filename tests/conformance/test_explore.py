@@ -58,7 +58,8 @@ def test_failure_has_a_script(tmp_path: Path, capfd: pytest.CaptureFixture[str])
         re.MULTILINE,
     )
     (script,) = folder.glob("failure-1/*.py")
-    assert f"script: {script}" in output
+    assert f"script: {script}\n" in output
+    assert re.search(r"again: .*--explore=5 .*test_one_capture", output)
     process = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert process.returncode != 0
     assert "replay()" in script.read_text(encoding="utf-8")

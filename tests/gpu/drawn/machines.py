@@ -108,7 +108,7 @@ class Gpu:
         """As above."""
 
     def settle(self) -> None:
-        time.sleep(0.05)  # CUDA calls them from a thread of its own, and does not say when
+        time.sleep(0.1)  # CUDA calls them from a thread of its own, and does not say when
 
 
 def why_no_gpu() -> str | None:

@@ -127,6 +127,7 @@ class Player:
         self.executables: list[Executable] = []
         self.blocks: list[int] = []
         self.objects: list[UserObject] = []
+        self.made_objects = False
         self.called, self.destroyed = Count(), Count()
         self._host = (ctypes.c_char * (2 * _PAGE))()
         self.page = -(-ctypes.addressof(self._host) // _PAGE) * _PAGE
@@ -365,7 +366,7 @@ class Player:
         runtime.cudaFree(self.buffer)
         runtime.cudaGetLastError()
         self.call("cudaDeviceSynchronize")
-        if self.destroyed.value or self.objects:
+        if self.made_objects:
             self.machine.settle()
         self.log.append((self.at, f"objects destroyed: {self.destroyed.value}"))
 

@@ -80,6 +80,7 @@ def create_object(p: Player, owned: int, flags: int) -> None:
     results = p.call("cudaUserObjectCreate", p.destroyed.address, destroy, owned, _NO_SYNC if flags else 0)
     if results[0] == SUCCESS:
         p.objects.append(UserObject(results[1], owned))
+        p.made_objects = True
 
 
 @step
@@ -128,7 +129,8 @@ def take_object(p: Player, graph: int, number: int) -> None:
 @step
 def count_destroyed(p: Player) -> None:
     """How many user objects have been destroyed by now."""
-    p.machine.settle()
+    if p.made_objects:
+        p.machine.settle()
     p.log.append((p.at, f"objects destroyed: {p.destroyed.value}"))
 
 
