@@ -78,6 +78,7 @@ _SPECIAL: Mapping[tuple[str, str], Strategy] = {
     ("malloc_async", "size"): st.sampled_from([16, 0, 1 << 50]),
     ("read_node", "node"): st.integers(0, 3),
     ("record_with_flags", "flags"): st.sampled_from([0, 1, 1, 8]),
+    ("set_node", "size"): st.sampled_from([8, 12, 16, 0]),
     ("take_object", "number"): st.sampled_from([1, 1, 2, 0]),
     ("wait_with_flags", "flags"): st.sampled_from([0, 1, 1, 8]),
 }
@@ -261,34 +262,36 @@ def _resources(draw: st.DrawFn) -> list[Step]:
 # Not between the steps of other phrases as often as elsewhere: the program rarely gets further after these.
 _RARE = {"destroy_stream", "exchange", "begin", "end", "synchronize_device"}
 _ANY = st.sampled_from(sorted(set(PARAMETERS) - _RARE) * 2 + sorted(_RARE)).flatmap(_step)
-_BEGINNINGS: Phrases = st.one_of(_captures(), _captures(), _templates(), _templates(), _kernels())
-_PHRASES: Phrases = st.one_of(
-    _captures(),
-    _captures(),
-    _templates(),
-    _executables(),
-    _executables(),
-    _kernels(),
-    _objects(),
-    _clones(),
-    _two_captures(),
-    _steps(4, *_EDITING),
-    _steps(4, *_EDITING),
-    _steps(4, *_ASKING),
-    _long_captures(),
-    _children(),
-    _parameters(),
-    _parameters(),
-    _resources(),
-    _resources(),
-    _resources(),
-    *[st.lists(_ANY, min_size=4, max_size=9)] * 4,
+
+
+def _weighted(*phrases: tuple[int, Phrases]) -> Phrases:
+    """One of these, as often as the numbers say.  `one_of` would count equal ones once."""
+    listed = [phrase for times, phrase in phrases for _ in range(times)]
+    return st.sampled_from(listed).flatmap(lambda phrase: phrase)
+
+
+_BEGINNINGS = _weighted((2, _captures()), (2, _templates()), (1, _kernels()))
+_PHRASES = _weighted(
+    (2, _captures()),
+    (1, _long_captures()),
+    (1, _two_captures()),
+    (1, _templates()),
+    (1, _clones()),
+    (1, _children()),
+    (1, _kernels()),
+    (2, _executables()),
+    (2, _parameters()),
+    (2, _objects()),
+    (3, _resources()),
+    (2, _steps(4, *_EDITING)),
+    (1, _steps(4, *_ASKING)),
+    (3, st.lists(_ANY, min_size=4, max_size=9)),
 )
 
 
 @st.composite
 def programs(draw: st.DrawFn) -> Program:
-    """Programs of some 30 steps."""
+    """Programs of some 50 steps."""
     phrases = [draw(_BEGINNINGS), *draw(st.lists(_PHRASES, min_size=2, max_size=10))]
     return tuple(each for phrase in phrases for each in phrase)
 

@@ -163,7 +163,7 @@ def _set(p: Player, kind: str, shape: int, value: int, size: int) -> tuple[str, 
     if kind == "memset":
         return "MemsetNodeSetParams", (_fill(p, shape, value),)
     if kind == "memcpy":
-        return ("MemcpyNodeSetParams1D", _line(p, size)) if shape else ("MemcpyNodeSetParams", (_box(p, size),))
+        return ("MemcpyNodeSetParams1D", _line(p, size)) if shape % 2 else ("MemcpyNodeSetParams", (_box(p, size),))
     if kind == "host":
         return "HostNodeSetParams", (_host(p, function=bool(size)),)
     if kind == "record":
