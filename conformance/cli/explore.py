@@ -136,7 +136,7 @@ def _round(exploration: _Exploration, seed: int, options: argparse.Namespace) ->
         raise KitError(f"the round of seed {seed} drew no example: {output} says why")
     failed = exploration.add(seed, examples, iter(read_record(record).results))
     seconds = time.monotonic() - began
-    print(f"seed {seed}: {examples:,} examples, {failed or 'no'} failed tests, {seconds:.0f} s", flush=True)
+    print(f"seed {seed}: {examples:,} examples in {seconds:.0f} s, failed tests: {failed}", flush=True)
 
 
 def _conclude(exploration: _Exploration, implementation: str, seconds: float) -> None:
@@ -145,11 +145,11 @@ def _conclude(exploration: _Exploration, implementation: str, seconds: float) ->
 
     rounds = len(exploration.seeds)
     seeds = f"seeds {exploration.seeds[0]} to {exploration.seeds[-1]}" if rounds else "no seed"
-    print(f"\n{exploration.examples:,} examples drawn in {rounds} rounds ({seeds}), {seconds:.0f} s")
+    print(f"\nexamples drawn: {exploration.examples:,}, in {seconds:.0f} s ({seeds})")
     print(f"failures: {len(exploration.failures)}")
     for number, failure in enumerate(exploration.failures.values(), 1):
         result = failure.result
-        print(f"\n{number}. {result.test}: {result.verdict.value} in {failure.rounds} of {rounds} rounds")
+        print(f"\n{number}. {result.test}: {result.verdict.value}, rounds: {failure.rounds} of {rounds}")
         for name, text in (("expected", result.expected), ("seen", result.seen or result.message)):
             if text:
                 print(f"   {name}: {visible_line(one_line(text, 300))}")
