@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.commands import add_command
 from conformance.errors import ConformanceError, ExitStatus, KitError, UsageError, one_line
-from conformance.property_tests import count_examples
 from conformance.session.options import positive
 from conformance.text import visible_line
 
@@ -116,6 +115,7 @@ def _explore(options: argparse.Namespace) -> int:
 
 def _round(exploration: _Exploration, seed: int, options: argparse.Namespace) -> None:
     """Run the tests once, in a process of its own, with the examples of `seed`."""
+    from conformance.property_tests import count_examples
     from conformance.records.record import read_record
 
     began = time.monotonic()
