@@ -125,17 +125,18 @@ def _loss(result: TestResult) -> Symptom:
     """How the process ended, and where it was."""
     ending = result.ending or {}
     status = ending.get("exit_status")
-    is_timeout = result.rejection is Verdict.TIMEOUT
-    if is_timeout:
-        how = "did not come back"
+    if result.rejection is Verdict.TIMEOUT:
+        words = common = "did not come back"
     elif ending.get("signal"):
-        how = f"ended by {ending['signal']}"
+        words = common = f"the process ended by {ending['signal']}"
+    elif status is not None:
+        words = common = f"the process ended with exit status {status}"
     else:
-        how = one_line(result.message, _SHOWN) if status is None else f"ended with exit status {status}"
+        words = f"the process {one_line(result.message, _SHOWN)}"
+        common = without_values(words)
     place = _place(str(ending.get("stacks") or ""), result.calls)
-    words = f"the process {how}" if not is_timeout else how
     return Symptom(
-        (result.rejection.value, without_values(how), place),
+        (result.rejection.value, common, place),
         one_line(f"{words}, in {place}" if place else words, _SHOWN),
     )
 

@@ -239,13 +239,17 @@ def lost(test: str, verdict: Verdict, stacks: str, calls: Sequence[str] = (), **
     )
 
 
-def test_crashes_are_grouped_by_signal_and_place() -> None:
+def test_crashes_are_grouped_by_end_and_place() -> None:
     results = [
         *(lost(f"a{number}", Verdict.CRASH, STACKS.format(line=53), signal="SIGABRT") for number in range(3)),
         *(lost(f"b{number}", Verdict.CRASH, STACKS.format(line=53), signal="SIGSEGV") for number in range(2)),
         *(lost(f"c{number}", Verdict.TIMEOUT, STACKS.format(line=57), signal="SIGTERM") for number in range(4)),
+        *(lost(f"d{number}", Verdict.CRASH, STACKS.format(line=53), exit_status=7) for number in range(6)),
+        *(lost(f"e{number}", Verdict.CRASH, STACKS.format(line=53), exit_status=8) for number in range(5)),
     ]
     assert [cause.words for cause in ranked(results)] == [
+        "the process ended with exit status 7, in __del__ (bad.py:53)",
+        "the process ended with exit status 8, in __del__ (bad.py:53)",
         "did not come back, in __del__ (bad.py:57)",
         "the process ended by SIGABRT, in __del__ (bad.py:53)",
         "the process ended by SIGSEGV, in __del__ (bad.py:53)",
