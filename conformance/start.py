@@ -117,7 +117,7 @@ def _execute(
 ) -> list[tuple[Adapter, str]]:
     # Only in a process that runs tests: these import the implementation.
     from conformance.adapters.implementations import resolve_all
-    from conformance.session import fixtures
+    from conformance.session import fixtures, process_state
     from conformance.session.executor import Executor
 
     adapters = resolve_all(
@@ -126,6 +126,7 @@ def _execute(
         revision=options.revision,
         trial=trial,
         suites=names_suites(config),
+        around_trial=process_state.put_back,
     )
     specs = dict(zip(adapters, options.implementations, strict=True))
     _settle_hypothesis(options.explore, options.examples)

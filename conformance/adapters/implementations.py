@@ -14,6 +14,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from conformance.adapters.checking import GRAPH_METHODS, check, check_members
@@ -69,6 +70,7 @@ def resolve_all(
     revision: str | None = None,
     trial: bool = True,
     suites: bool = False,
+    around_trial: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext,
 ) -> dict[str, Adapter]:
     """The adapters that `specs` name, by their names in reports, each tried where tests are to run.
 
@@ -78,6 +80,7 @@ def resolve_all(
         revision: likewise.
         trial: make a graph and call what every test needs; not in a process that must come as far as its tests.
         suites: whether the kit's own suites are to run, which need what other tests may do without.
+        around_trial: what surrounds those first calls of an implementation that has been imported.
 
     Raises:
         UsageError: as `resolve`; or two implementations have one name.
@@ -86,7 +89,8 @@ def resolve_all(
     for spec in specs:
         adapter = named(spec, device, revision)
         if trial:
-            check_members(spec, adapter, suites=suites)
+            with around_trial():
+                check_members(spec, adapter, suites=suites)
         else:
             check(spec, adapter, trial=False)
         pairs.append((spec, adapter))

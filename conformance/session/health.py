@@ -13,7 +13,7 @@ from conformance.adapters import trial
 from conformance.errors import HarnessError, Unsupported, is_out_of_memory, one_line
 from conformance.session.device_memory import DeviceMemory
 from conformance.session.judging import recover
-from conformance.session.process_state import ProcessState
+from conformance.session.process_state import ProcessState, put_back
 
 if TYPE_CHECKING:
     from conformance.adapter import Adapter
@@ -84,7 +84,8 @@ class Health:
         """Note what a test begins with; with `probe`, try a class on the host, too."""
         self.memory.begin()
         if self.captures is None and (self.collects or probe):
-            self.try_capture()
+            with put_back():
+                self.try_capture()
         return Baseline(ProcessState.now(), self._allocated())
 
     def try_capture(self) -> None:

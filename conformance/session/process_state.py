@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import locale
+import logging
 import operator
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -56,6 +58,9 @@ _JUDGES: tuple[ModuleType | type, ...] = (
 
 _DESCRIPTORS = (classmethod, staticmethod, property)
 
+#: Below the smallest normal number of 64 bits.
+_SUBNORMAL = 1e-310
+
 #: Seconds that a thread which is about to end may take.
 _THREAD_GRACE_S = 0.5
 
@@ -75,9 +80,46 @@ class _Setting:
     write: Callable[[Any], object]
 
 
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+_OF_THE_SYSTEM = tuple(
+    setting
+    for needed, setting in (
+        (
+            "sched_getaffinity",
+            _Setting(
+                "the processors of the program",
+                lambda: os.sched_getaffinity(0),
+                lambda given: os.sched_setaffinity(0, given),
+            ),
+        ),
+        (
+            "pthread_sigmask",
+            _Setting(
+                "which signals are blocked",
+                lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+                lambda given: signal.pthread_sigmask(signal.SIG_SETMASK, given),
+            ),
+        ),
+    )
+    if hasattr(os, needed) or hasattr(signal, needed)
+)
+
 _OF_PYTHON = (
     _Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
     _Setting("the garbage collector's switch", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+    _Setting("how long one thread runs before another", sys.getswitchinterval, sys.setswitchinterval),
+    _Setting(
+        "the handler of uncaught exceptions", lambda: sys.excepthook, functools.partial(setattr, sys, "excepthook")
+    ),
+    _Setting("what logging leaves out", lambda: logging.root.manager.disable, logging.disable),
+    _Setting("the locale", lambda: locale.setlocale(locale.LC_ALL), lambda was: locale.setlocale(locale.LC_ALL, was)),
+    _Setting("the permissions of new files", _umask, os.umask),
+    *_OF_THE_SYSTEM,
 )
 
 
@@ -97,7 +139,13 @@ def _of_torch(torch: ModuleType) -> tuple[_Setting, ...]:
             torch.get_deterministic_debug_mode,
             torch.set_deterministic_debug_mode,
         ),
+        _Setting("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+        _Setting("the flushing of small numbers to zero", _flushes_to_zero, torch.set_flush_denormal),
     )
+
+
+def _flushes_to_zero() -> bool:
+    return _SUBNORMAL * len("1") == 0.0
 
 
 @dataclass(frozen=True)
@@ -200,6 +248,20 @@ class ProcessState:
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         return [f"the thread {thread.name!r} was left running" for thread in threads if thread.is_alive()]
+
+
+@contextlib.contextmanager
+def put_back() -> Iterator[None]:
+    """Undo at the block's end what it changed in the process.
+
+    Around what an implementation is tried with before the first test: what each of its captures sets would otherwise
+    be set already when a test looks, and no test would see it change.
+    """
+    before = ProcessState.now()
+    try:
+        yield
+    finally:
+        before.restore()
 
 
 def changed_judges(before: ProcessState) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from reference_impl.faults import (
     allocator,
     callables,
+    circumstances,
     contexts,
     handles,
     hooks,
@@ -34,6 +35,7 @@ FAULTS: tuple[Fault, ...] = (
     *liveness.FAULTS,
     *contexts.FAULTS,
     *callables.FAULTS,
+    *circumstances.FAULTS,
     *runtime.FAULTS,
     *runtime_calls.FAULTS,
     *allocator.FAULTS,

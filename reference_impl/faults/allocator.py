@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
 from contextlib import AbstractContextManager
@@ -92,6 +93,17 @@ def handles_repeat() -> AbstractContextManager[Any]:
             return last[0]
 
         return handle
+
+    return replaced(SoftwareDevice, "graph_pool_handle", wrap)
+
+
+@FAULTS.patch("pools.handle-unique")
+def handles_are_counted_in_a_byte() -> AbstractContextManager[Any]:
+    """After 256 tokens graph_pool_handle() begins again."""
+    calls = itertools.count()
+
+    def wrap(_original: Any) -> Any:
+        return lambda self: (0, (1 << 20) + next(calls) % 256)
 
     return replaced(SoftwareDevice, "graph_pool_handle", wrap)
 
@@ -323,6 +335,27 @@ def uses_are_not_counted() -> AbstractContextManager[Any]:
         return release
 
     return replaced(PoolTable, "release", wrap)
+
+
+@FAULTS.patch("pools.lives-while-used")
+def uses_are_counted_to_two() -> AbstractContextManager[Any]:
+    """However many graphs share a pool, it is released with the second that leaves it."""
+
+    def wrap_retain(original: Any) -> Any:
+        def retain(self: PoolTable, pool: Any) -> None:
+            original(self, pool)
+            self._counts[pool] = min(2, self._counts[pool])
+
+        return retain
+
+    def wrap_release(original: Any) -> Any:
+        def release(self: PoolTable, pool: Any) -> None:
+            if pool in self._counts:
+                original(self, pool)
+
+        return release
+
+    return together(replaced(PoolTable, "retain", wrap_retain), replaced(PoolTable, "release", wrap_release))
 
 
 @FAULTS.patch("pools.memory-returns-after-reset", "pools.memory-returns-after-delete")

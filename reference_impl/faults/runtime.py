@@ -111,6 +111,12 @@ def executable_keeps_four_edges_a_node() -> AbstractContextManager[Any]:
 
 
 @FAULTS.patch("capture.fork-join-order", implementation=_ASYNC)
+def executable_keeps_sixteen_edges_a_node() -> AbstractContextManager[Any]:
+    """Instantiation has room for sixteen dependencies of a node and loses the others."""
+    return _frozen(lambda nodes: tuple(dataclasses.replace(node, waits=node.waits[:16]) for node in nodes))
+
+
+@FAULTS.patch("capture.fork-join-order", implementation=_ASYNC)
 def executable_keeps_one_edge_a_node() -> AbstractContextManager[Any]:
     """Instantiation keeps the first dependency of each node and loses the others."""
     return _frozen(lambda nodes: tuple(dataclasses.replace(node, waits=node.waits[:1]) for node in nodes))

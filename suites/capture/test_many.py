@@ -35,7 +35,7 @@ def test_chain_of_dependent_operators(impl: Adapter) -> None:
 @requirement("capture.many-operators")
 def test_the_same_operator_many_times(impl: Adapter) -> None:
     """One in-place operator, given a thousand times and more, counts every time."""
-    x, times = impl.full(37, 0.0), 1033
+    x, times = impl.full(37, 0.0), 2503
 
     def body() -> None:
         for _ in range(times):

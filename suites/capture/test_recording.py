@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import sys
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
 from suites.support.captures import BOTH_WAYS, capture_by, captured, replay
+from suites.support.host import states_of_generators
 from suites.support.programs import OperatorCount, ramp
 from suites.support.streams import side_stream
 
@@ -163,9 +163,9 @@ def test_the_hosts_generators_are_the_programs(impl: Adapter) -> None:
     for turn in range(1, 4):
         _draw_on_the_host()  # else a generator that each replay seeds alike would seem not to move
         impl.synchronize()
-        before = _states_of_the_hosts_generators()
+        before = states_of_generators()
         replay(impl, graph)
-        now = _states_of_the_hosts_generators()
+        now = states_of_generators()
         changes = ", ".join(name for name, state in before.items() if now[name] != state)
         promise = "a replay repeats the device work, and neither seeds the host's random generators nor draws from them"
         expect(not changes, promise, f"replay {turn} changed the state of {changes}")
@@ -177,13 +177,6 @@ def _draw_on_the_host() -> None:
     torch.rand(1)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.random()
-
-
-def _states_of_the_hosts_generators() -> dict[str, bytes]:
-    states: dict[str, Any] = {"random": random.getstate(), "torch's CPU generator": torch.get_rng_state().tolist()}
-    if "numpy" in sys.modules:  # only a program that uses it can miss its numbers
-        states["numpy.random"] = sys.modules["numpy"].random.get_state()
-    return {name: pickle.dumps(state) for name, state in states.items()}
 
 
 @requirement("capture.host-work-once")

@@ -15,13 +15,17 @@ from suites.support.captures import captured, replay
 from suites.support.outcomes import related
 from suites.support.streams import stream_kept
 
+#: Some that programs end by, and some that loops end by.
+KINDS = (ValueError, StopIteration, GeneratorExit, KeyboardInterrupt, SystemExit, Unrelated, Interruption)
 
-@pytest.mark.parametrize("kind", [ValueError, StopIteration, Unrelated, Interruption], ids=lambda kind: kind.__name__)
+
+@pytest.mark.parametrize("words", [("from the body",), ()], ids=["with-words", "without-words"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @requirement("context-manager.exception-propagates")
-def test_exception_reaches_the_caller(impl: Adapter, kind: type[BaseException]) -> None:
+def test_exception_reaches_the_caller(impl: Adapter, kind: type[BaseException], words: tuple[str, ...]) -> None:
     """The very exception that the body raised comes out of the block."""
     x = impl.full(37, 0.0)
-    exception = kind("from the body")
+    exception = kind(*words)
 
     def block() -> None:
         with impl.capture(impl.new_graph()):

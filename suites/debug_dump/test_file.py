@@ -17,7 +17,7 @@ from suites.support.bindings import names_bindings, without_bindings
 from suites.support.captures import BOTH_WAYS, capture_by, capture_into, kept_graph
 from suites.support.data import arrows_in, data_of
 from suites.support.dot import NotDot, following, read
-from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet
+from suites.support.dumps import debugged, drawing_in, dump, dumped, enable, quiet, working_in
 from suites.support.outcomes import caught, in_words
 from suites.support.programs import OPERATORS, fork, row_of_operators, uneven_fork
 from suites.support.shape import arrows_of, counterparts, expect_forward
@@ -52,6 +52,32 @@ def test_file_is_written(impl: Adapter, way: str, tmp_path: Path) -> None:
         expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
         capture_by(impl, way, graph, row_of_operators(impl))
     dump(impl, graph, tmp_path / "graph.dot", "after enable_debug_mode and a capture, debug_dump writes the graph")
+
+
+@requirement("debug-dump.writes-file")
+@pytest.mark.parametrize(
+    "name", ["graph.dot", "a graph of two words.dot", "graph-\N{LATIN SMALL LETTER A WITH DIAERESIS}.dot"], ids=ascii
+)
+@pytest.mark.parametrize("way", ["absolute", "relative"])
+def test_path(impl: Adapter, way: str, name: str, tmp_path: Path) -> None:
+    """The file is where its path says, seen from the working directory if it is relative; others may be beside it."""
+    graph = debugged(impl, row_of_operators(impl))
+    path = Path(name) if way == "relative" else tmp_path / name
+    promise = f"after enable_debug_mode and a capture, debug_dump writes to the {way} path that it gets"
+    with working_in(tmp_path):
+        dump(impl, graph, path, promise)
+
+
+@requirement("debug-dump.writes-file")
+@pytest.mark.parametrize("times", [2, 3])
+def test_enabled_again(impl: Adapter, times: int, tmp_path: Path) -> None:
+    """To enable debug mode once more changes nothing."""
+    graph = impl.new_graph()
+    with quiet():
+        for _ in range(times):
+            expect_no_raise("debug mode can be enabled before a capture", lambda: enable(graph))
+        capture_into(impl, graph, row_of_operators(impl))
+    dump(impl, graph, tmp_path / "graph.dot", "with debug mode enabled more than once, debug_dump writes the graph")
 
 
 @requirement("debug-dump.writes-file")
@@ -141,7 +167,7 @@ def test_work_is_shown(impl: Adapter, operators: int, tmp_path: Path) -> None:
 
 
 @requirement("debug-dump.shows-the-order")
-@pytest.mark.parametrize("operators", [1, OPERATORS])
+@pytest.mark.parametrize("operators", [1, OPERATORS, 133])
 def test_row_of_operators(impl: Adapter, operators: int, tmp_path: Path) -> None:
     """Operators of one stream are nodes in a row, each a predecessor of the next."""
     drawing = dumped(impl, kept_graph(impl, row_of_operators(impl, operators)), tmp_path / "graph.dot")

@@ -16,9 +16,14 @@ from suites.support.template import Template
 NODE_KEYS = ("index", "node_type", "tools_id", "graph_id", "node_id", "kernel_name", "dependencies", "dependents")
 
 
+#: More than a table of a fixed size holds that nobody thought of.
+MANY = 133
+
+
 def each_program(impl: Adapter) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and data of a row of operators and, unless it is declared absent, of a fork."""
+    """Name and data of rows of few and of many operators and, unless it is declared absent, of a fork."""
     yield "row", data_of(instantiated(impl, row_of_operators(impl)))
+    yield "long row", data_of(instantiated(impl, row_of_operators(impl, MANY)))
     if impl.capabilities.get("fork_join") is not False:
         yield "fork", data_of(instantiated(impl, fork(impl)))
 
@@ -31,15 +36,20 @@ def instantiated(impl: Adapter, body: Callable[[], Any]) -> Any:
 
 
 def edited(impl: Adapter) -> tuple[Any, Template]:
-    """An instantiated graph of a row of operators with one memset behind it and two in a row, and its template.
+    """An instantiated graph of a row of operators with a memset behind it, two in a row and one that waits for all.
 
     Each node stands in a place of its own, and the other way round the graph has another shape.
+
+    Returns:
+        The graph and its template.
     """
     graph, flag = kept_graph(impl, row_of_operators(impl)), impl.full(37, 0.0)
     template = Template(impl, graph)
     leaves = template.leaves()
-    template.add_memset(flag, 1.0, after=leaves)
-    template.add_memset(flag, 3.0, after=[template.add_memset(flag, 2.0, after=leaves)])
+    one = template.add_memset(flag, 1.0, after=leaves)
+    first = template.add_memset(flag, 2.0, after=leaves)
+    second = template.add_memset(flag, 3.0, after=[first])
+    template.add_memset(flag, 4.0, after=[*leaves, one, second])
     graph.instantiate()
     return graph, template
 

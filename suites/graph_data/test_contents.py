@@ -11,7 +11,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, fail
 from conformance.markers import requirement
-from suites.graph_data.programs import NODE_KEYS, documented, each_program, empty, instantiated
+from suites.graph_data.programs import NODE_KEYS, documented, each_program, edited, empty, instantiated
 from suites.support.captures import kept_graph
 from suites.support.data import arrows_in, data_of, following
 from suites.support.handles import runtime_call, runtime_of
@@ -82,6 +82,17 @@ def test_neighbours_agree(impl: Adapter) -> None:
         backward = {(other, at) for at, node in enumerate(data["nodes"]) for other in node["dependencies"]}
         promise = "dependencies and dependents tell the same edges"
         expect(forward == backward, promise, f"{program}: they differ in {forward ^ backward}")
+
+
+@requirement("graph-data.neighbours-agree")
+def test_neighbours_of_a_node_that_joins(impl: Adapter) -> None:
+    """A node that waits for several has each of them once among its dependencies."""
+    graph, _ = edited(impl)
+    nodes = data_of(graph)["nodes"]
+    for position, node in enumerate(nodes):
+        expected = sorted(other["index"] for other in nodes if position in other["dependents"])
+        promise = "the dependencies of a node are the nodes that have it as a dependent, each named once"
+        expect(sorted(node["dependencies"]) == expected, promise, f"{node['dependencies']} instead of {expected}")
 
 
 @requirement("graph-data.acyclic")

@@ -10,7 +10,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_no_raise
 from conformance.markers import needs, requirement
-from suites.graph_data.programs import documented, edited, instantiated
+from suites.graph_data.programs import MANY, documented, edited, instantiated
 from suites.support.captures import capture_between, replay
 from suites.support.data import arrows_in, data_of
 from suites.support.dumps import debugged
@@ -36,6 +36,7 @@ def _of(program: Callable[[Adapter], Callable[[], None]]) -> Callable[[Adapter],
     "make",
     [
         pytest.param(_of(row_of_operators), id="row"),
+        pytest.param(_of(lambda impl: row_of_operators(impl, MANY)), id="long-row"),
         pytest.param(_of(fork), id="fork", marks=needs("fork_join")),
         pytest.param(_of(uneven_fork), id="uneven-fork", marks=needs("fork_join")),
         pytest.param(lambda impl: edited(impl)[0], id="edited"),

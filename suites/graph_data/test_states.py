@@ -82,9 +82,10 @@ def test_between_replays(impl: Adapter) -> None:
     counter = Counter(impl)
     graph, _ = captured(impl, counter.body, keep_graph=True)
     graph.instantiate()
-    executable = exec_handle(impl, graph)
-    for turn in range(1, 4):
-        data_of(graph)
+    executable, first = exec_handle(impl, graph), data_of(graph)["exec_graph_id"]
+    for turn in range(1, 13):
+        now = data_of(graph)["exec_graph_id"]
+        expect(now == first, "an executable has one id as long as it lives", f"{first} became {now} in replay {turn}")
         counter.expect_runs(turn - 1, "get_graph_data runs nothing")
         graph.replay()
         data_of(graph)

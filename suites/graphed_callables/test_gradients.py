@@ -29,6 +29,13 @@ from suites.support.programs import ramp
 
 STARTS = (3, 50, -20, 3)
 
+#: By the layout of a tensor of three rows and five columns: the shape of what it is a part of, and which part.
+LAYOUTS: dict[str, tuple[tuple[int, int], Callable[[torch.Tensor], torch.Tensor]]] = {
+    "transposed": ((5, 3), lambda whole: whole.t()),
+    "strided": ((6, 5), lambda whole: whole[1::2]),
+    "expanded": ((1, 5), lambda whole: whole.expand(3, 5)),
+}
+
 
 @requirement("graphed-callables.input-gradients")
 def test_gradient_of_an_argument(impl: Adapter) -> None:
@@ -40,6 +47,21 @@ def test_gradient_of_an_argument(impl: Adapter) -> None:
         graphed(x).backward(impl.tensor(incoming))
         promise = "backward gives an argument the gradient of the source callable"
         expect_equal(impl, gradient_of(x, promise), (now * 2.0 + 1.0) * incoming, promise)
+
+
+@requirement("graphed-callables.input-gradients")
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_layout_of_the_incoming_gradient(impl: Adapter, kind: str) -> None:
+    """What autograd hands to backward need not be contiguous, and counts by its elements."""
+    graphed = impl.make_graphed_callables(lambda x: x * x + x, (leaf(impl, ramp((3, 5))),))
+    for start in STARTS:
+        now = ramp((3, 5), start)
+        whole, part = LAYOUTS[kind]
+        values = ramp(whole, 2 - start)
+        x = leaf(impl, now)
+        graphed(x).backward(part(impl.tensor(values)))
+        promise = f"backward takes a {kind} gradient for its elements"
+        expect_equal(impl, gradient_of(x, promise), (now * 2.0 + 1.0) * part(values), promise)
 
 
 @requirement("graphed-callables.input-gradients")
@@ -68,6 +90,22 @@ def test_output_that_the_loss_leaves_out(impl: Adapter) -> None:
         expect_equal(
             impl, gradient, ramp(SIZE, 4) * 2.0 + (7.0 if both else 0.0), "an output left out contributes nothing"
         )
+
+
+@requirement("graphed-callables.parameter-gradients")
+def test_gradient_of_a_shared_parameter(impl: Adapter) -> None:
+    """A parameter of two callables of a tuple gets the gradients of both."""
+    first, second = Scale().to(impl.device), Scale().to(impl.device)
+    second.weight = first.weight
+    weight, bias = ramp(SIZE, 1), ramp(SIZE, -9)
+    samples = ((leaf(impl, ramp(SIZE)),), (leaf(impl, ramp(SIZE)),))
+    graphed = impl.make_graphed_callables((first, second), samples)
+    for start in STARTS:
+        now = ramp(SIZE, start)
+        first.weight.grad = None
+        graphed[1](graphed[0](leaf(impl, now))).sum().backward()
+        promise = "backward gives a parameter that two callables have the sum of its gradients"
+        expect_equal(impl, gradient_of(first.weight, promise), weight * now + (weight * now + bias), promise)
 
 
 @requirement("graphed-callables.parameter-gradients")

@@ -58,6 +58,27 @@ def test_parameters_stay_where_they_are(impl: Adapter) -> None:
 
 
 @requirement("graphed-callables.module-parameters")
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+def test_anatomy(impl: Adapter, training: bool) -> None:
+    """A graphed module has the parts that its source had, and each is in its mode: it can be saved and loaded."""
+    source = torch.nn.Sequential(Scale(), torch.nn.Sequential(torch.nn.Dropout(0.0), torch.nn.Tanh())).to(impl.device)
+    source.train(training)
+    source[1].eval()
+    before = _anatomy(source)
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)),))
+    after = _anatomy(graphed)
+    promise = "graphing leaves a module the parts, names and modes that it has"
+    expect(after == before, promise, f"{[*after.items() ^ before.items()]}")
+
+
+def _anatomy(module: torch.nn.Module) -> dict[str, Any]:
+    """Each part of a module by its name: a submodule's mode, the shape of a parameter or buffer."""
+    parts: dict[str, Any] = {f"submodule {name}": part.training for name, part in module.named_modules()}
+    parts |= {f"state {name}": tuple(value.shape) for name, value in module.state_dict().items()}
+    return parts
+
+
+@requirement("graphed-callables.module-parameters")
 def test_part_of_a_model(impl: Adapter) -> None:
     """A graphed submodule, put where its source was, serves the model, and nothing runs its source's forward."""
     model = torch.nn.Sequential(Scale(), torch.nn.ReLU()).to(impl.device)

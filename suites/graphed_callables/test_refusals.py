@@ -77,7 +77,7 @@ def test_argument_that_does_not_fit(impl: Adapter, kind: str, observe: Any) -> N
     impl.synchronize()
 
 
-@pytest.mark.parametrize("when", ["warm-up", "capture"])
+@pytest.mark.parametrize("when", ["warm-up", "capture", "backward-pass"])
 @requirement("graphed-callables.failure-is-clean")
 def test_callable_that_raises(impl: Adapter, when: str) -> None:
     """A module that raises while it is warmed up or captured: its exception is seen, and it can be graphed later."""
@@ -87,9 +87,15 @@ def test_callable_that_raises(impl: Adapter, when: str) -> None:
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             y = super().forward(x)
+            if when == "backward-pass":
+                y.register_hook(lambda _: self.may_raise())
+            else:
+                self.may_raise()
+            return y
+
+        def may_raise(self) -> None:
             if self.raises and (when == "warm-up" or impl.is_current_stream_capturing()):
                 raise KeyError(when)
-            return y
 
     source = Moody().to(impl.device)
     expect_raises(

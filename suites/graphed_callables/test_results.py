@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.graphed_callables.programs import SIZE, Scale, leaf
 from suites.support.outcomes import caught
 from suites.support.programs import ramp
@@ -134,14 +134,43 @@ def test_output_that_requires_no_grad(impl: Adapter) -> None:
 
 
 @requirement("graphed-callables.no-grad-calls")
-def test_call_without_gradients(impl: Adapter) -> None:
-    """Under no_grad the values are right and require no grad."""
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_call_without_gradients(impl: Adapter, mode: type) -> None:
+    """Under no_grad and in inference mode the values are right and require no grad."""
     graphed = impl.make_graphed_callables(lambda x: x * x, (leaf(impl, ramp(SIZE)),))
     for start in STARTS:
-        with torch.no_grad():
+        with mode():
             y = graphed(leaf(impl, ramp(SIZE, start)))
         expect(not y.requires_grad, "where gradients are off, outputs require none", "the output requires grad")
         expect_equal(impl, y, ramp(SIZE, start).square(), "a call without gradients computes its outputs")
+
+
+@requirement("graphed-callables.forward-results")
+def test_integers_among_the_arguments(impl: Adapter) -> None:
+    """Whole numbers arrive as they are, also those that no float has."""
+
+    def source(x: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        return x + (numbers % 1009).to(x.dtype)
+
+    graphed = impl.make_graphed_callables(source, (leaf(impl, ramp(SIZE)), impl.tensor(torch.arange(SIZE))))
+    for start in STARTS:
+        numbers = torch.arange(SIZE) * 3 + (1 << 40) + start
+        y = graphed(leaf(impl, ramp(SIZE, start)), impl.tensor(numbers))
+        promise = "integers among the arguments are taken exactly"
+        expect_equal(impl, y, ramp(SIZE, start) + (numbers % 1009).float(), promise)
+
+
+@requirement("graphed-callables.forward-results")
+@needs("threads")
+def test_call_in_another_thread(impl: Adapter) -> None:
+    """A call from a thread that did not graph the function gives its result."""
+    graphed = impl.make_graphed_callables(lambda x: x * 2.0 + 1.0, (leaf(impl, ramp(SIZE)),))
+    for start in STARTS:
+        x = leaf(impl, ramp(SIZE, start))
+        impl.synchronize()
+        y = in_thread(lambda x=x: graphed(x))  # type: ignore[misc]
+        impl.synchronize()
+        expect_equal(impl, y, ramp(SIZE, start) * 2.0 + 1.0, "a call in another thread computes its outputs")
 
 
 @requirement("graphed-callables.argument-order")

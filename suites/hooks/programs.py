@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
+from conformance.checks import expect
 from suites.support.captures import capture_between
 from suites.support.hooks import MOMENTS, register
 from suites.support.programs import Affine
@@ -17,6 +18,36 @@ EACH_MOMENT = pytest.mark.parametrize("moment", MOMENTS)
 #: The calls that run hooks of a moment: in what a graph is made with, and by what it is made to run them.
 OCCASIONS = ("capture-end", "capture-end-kept", "post-instantiate-in-capture-end", "instantiate", "first-replay")
 EACH_OCCASION = pytest.mark.parametrize("occasion", OCCASIONS)
+
+
+#: Of the hooks in a test of their order: in none that a number has by itself, and more than there are digits.
+NUMBERS = (3, 11, 1, 4, 10, 0, 2, 9, 5, 8, 6, 7)
+
+#: What a hook may give back, of which nothing is made.
+RESULTS = (None, False, True, 0, "stop")
+
+
+def register_returning(graph: Any, moment: str) -> list[Any]:
+    """Register a hook for each of `RESULTS` that returns it; the list that their arguments will be noted in."""
+    arguments: list[Any] = []
+
+    def returning(result: Any) -> Callable[[Any], Any]:
+        def hook(argument: Any) -> Any:
+            arguments.append(argument)
+            return result
+
+        return hook
+
+    for result in RESULTS:
+        register(graph, moment, returning(result))
+    return arguments
+
+
+def expect_all_called(graph: Any, arguments: list[Any]) -> None:
+    """Reject unless each hook of `register_returning` was called once, with `graph`."""
+    fine = len(arguments) == len(RESULTS) and all(one is graph for one in arguments)
+    promise = "each hook is called once with its graph, whatever the hooks before it returned"
+    expect(fine, promise, f"{len(arguments)} calls of {len(RESULTS)} hooks, with {arguments}")
 
 
 class Occasion:

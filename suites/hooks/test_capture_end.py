@@ -10,6 +10,7 @@ import pytest
 from conformance.adapter import Adapter
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
+from suites.hooks.programs import NUMBERS, expect_all_called, register_returning
 from suites.support.captures import BOTH_WAYS, capture_between, capture_by, capture_into, replay
 from suites.support.editor import Editor
 from suites.support.handles import expect_no_handle, launch
@@ -84,10 +85,20 @@ def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
     """Hooks run in the order in which they were registered."""
     graph = impl.new_graph(keep_graph)
     ran: list[Any] = []
-    for number in (3, 1, 4, 0, 2):
+    for number in NUMBERS:
         graph.register_capture_end_hook(noting(ran, number))
     capture_between(impl, graph, Counter(impl).body)
-    expect(ran == [3, 1, 4, 0, 2], "capture-end hooks run in the order of registration, here 3, 1, 4, 0, 2", f"{ran}")
+    expect(ran == [*NUMBERS], "capture-end hooks run in the order of registration", f"{ran}")
+
+
+@requirement("hooks.capture-end-argument")
+@KEEP
+def test_what_hooks_return(impl: Adapter, *, keep_graph: bool) -> None:
+    """Whatever one hook returns, those after it are called, and with the graph."""
+    graph = impl.new_graph(keep_graph)
+    arguments = register_returning(graph, "capture-end")
+    capture_between(impl, graph, Counter(impl).body)
+    expect_all_called(graph, arguments)
 
 
 @requirement("hooks.capture-end-template-live")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_no_raise, is_refusal
+from conformance.checks import expect, expect_equal, expect_no_raise, fail, is_refusal
 from conformance.markers import requirement
 from suites.hooks.programs import EACH_OCCASION, Occasion
 from suites.support.captures import capture_into, captured
@@ -49,6 +49,31 @@ def test_reaches_the_caller(impl: Adapter, occasion: str) -> None:
     """The call that ran the hook raises the hook's exception, or one with it in its context."""
     mishap = _Mishap(impl, occasion)
     expect(mishap.from_hook, REACHES, mishap.outcome)
+
+
+@requirement("hooks.exception-reaches-caller")
+@EACH_OCCASION
+def test_an_interrupt_reaches_the_caller(impl: Adapter, occasion: str) -> None:
+    """So does what is no Exception, such as the interrupt of a user who has waited long enough."""
+    scene = Occasion(impl, occasion)
+    scene.prepare()
+
+    def interrupted(_graph: Any) -> None:
+        raise KeyboardInterrupt("from the hook")
+
+    register(scene.graph, scene.moment, interrupted)
+    with stream_kept(impl):
+        try:
+            scene.happen()
+        except KeyboardInterrupt:
+            return
+        except Exception as error:
+            outcome = in_words(error)
+            if any(isinstance(one, KeyboardInterrupt) for one in related(error)):
+                return
+        else:
+            outcome = "no error"
+    fail(REACHES, outcome)
 
 
 @requirement("hooks.exception-context-manager")

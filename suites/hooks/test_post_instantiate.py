@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect, expect_equal, expect_no_raise
+from conformance.checks import NotConforming, expect, expect_equal, expect_no_raise, expect_raises
 from conformance.markers import requirement
-from suites.hooks.programs import EACH_MOMENT
+from suites.hooks.programs import EACH_MOMENT, NUMBERS, expect_all_called, register_returning
 from suites.support.captures import capture_between, captured, replay
 from suites.support.handles import launch
 from suites.support.hooks import noting, register
+from suites.support.needs import need_capability
 from suites.support.programs import Affine, Counter
 from suites.support.states import KEEP
 from suites.support.template import Template
@@ -37,13 +38,47 @@ def test_called_with_the_graph(impl: Adapter, by: str) -> None:
     expect(fine, "a post-instantiate hook is called with its graph", f"called with {arguments!r}")
 
 
+@requirement("hooks.post-instantiate-argument")
+@KEEP
+def test_what_hooks_return(impl: Adapter, *, keep_graph: bool) -> None:
+    """Whatever one hook returns, those after it are called, and with the graph."""
+    graph = impl.new_graph(keep_graph)
+    arguments = register_returning(graph, "post-instantiate")
+    capture_between(impl, graph, Counter(impl).body)
+    if keep_graph:
+        graph.instantiate()
+    expect_all_called(graph, arguments)
+
+
+@requirement("hooks.post-instantiate-each-time")
+def test_no_instantiation(impl: Adapter) -> None:
+    """A template that cannot be instantiated runs no hook; once it is repaired, instantiate() does."""
+    need_capability(impl, "template_editing")
+    x, flag = impl.full(37, 0.0), impl.full(37, -7.0)
+    graph, _ = captured(impl, lambda: x.add_(1), keep_graph=True)
+    calls: list[Any] = []
+    graph.register_post_instantiate_hook(calls.append)
+    template = Template(impl, graph)
+    leaf = template.leaves()[0]
+    node = template.add_memset(flag, 3.0, after=[leaf])
+    try:
+        template.link(node, leaf)
+    except NotConforming:
+        return  # the runtime refused the edge that closes a circle: no template cannot be instantiated
+    expect_raises("a template that cannot be instantiated is refused", graph.instantiate)
+    expect(not calls, "a post-instantiate hook runs after instantiations, and none took place", f"{len(calls)} calls")
+    template.unlink(node, leaf)
+    graph.instantiate()
+    expect(len(calls) == 1, ONCE, f"{len(calls)} calls")
+
+
 @requirement("hooks.post-instantiate-order")
 @KEEP
 def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
     """Hooks run in the order in which they were registered, after each instantiation."""
     graph = impl.new_graph(keep_graph)
     ran: list[Any] = []
-    for number in (3, 1, 4, 0, 2):
+    for number in NUMBERS:
         graph.register_post_instantiate_hook(noting(ran, number))
     capture_between(impl, graph, Counter(impl).body)
     rounds = 1
@@ -52,8 +87,8 @@ def test_order_of_registration(impl: Adapter, *, keep_graph: bool) -> None:
         graph.instantiate()
         graph.instantiate()
     expect(
-        ran == [3, 1, 4, 0, 2] * rounds,
-        "post-instantiate hooks run in the order of registration, here 3, 1, 4, 0, 2",
+        ran == [*NUMBERS] * rounds,
+        "post-instantiate hooks run in the order of registration",
         f"{ran} after {rounds} instantiations",
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal, expect_no_raise
 from conformance.markers import requirement
@@ -79,12 +81,14 @@ def test_later_replays_keep_the_executable_of_the_first(impl: Adapter) -> None:
 
 @requirement("keep-graph.true-only-first-replay-instantiates")
 def test_replays_keep_an_explicit_executable(impl: Adapter) -> None:
-    """After instantiate() no replay instantiates: the executable's handle stays the same."""
+    """After instantiate() no replay instantiates, on whichever stream: the executable's handle stays the same."""
     graph, _ = captured(impl, Counter(impl).body, keep_graph=True)
     graph.instantiate()
     first = impl.raw_exec(graph)
-    for _ in range(4):
-        replay(impl, graph)
+    streams = [impl.new_stream() for _ in range(2)]
+    for turn in range(6):
+        with impl.stream(streams[turn % 3]) if turn % 3 < len(streams) else contextlib.nullcontext():
+            replay(impl, graph)
         now = impl.raw_exec(graph)
         expect(
             now == first,

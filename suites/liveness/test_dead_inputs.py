@@ -7,12 +7,13 @@ import re
 import pytest
 import torch
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect, expect_equal, expect_no_raise, expect_raises
-from conformance.markers import requirement
+from conformance.markers import needs, requirement
 from suites.liveness.programs import add_one
-from suites.support.captures import captured
+from suites.support.captures import captured, open_capture
 from suites.support.liveness import DEAD, UNTOUCHED, checked, expect_alive, expect_dead
+from suites.support.phases import finish
 from suites.support.programs import POISON, SIZE
 from suites.support.streams import side_stream
 
@@ -66,6 +67,64 @@ def test_the_check_through_plain_capture_begin(impl: Adapter) -> None:
     expect_alive(impl, graph, out, 2.0, "the input lives")
     inputs.clear()
     expect_dead(graph, "the input was deleted")
+
+
+@requirement("liveness.dead-input")
+@needs("fork_join")
+def test_an_input_of_a_forked_stream(impl: Adapter) -> None:
+    """Only work on a stream that was forked from the capture's uses the input."""
+    inputs, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
+
+    def body() -> None:
+        here, side = impl.current_stream(), impl.new_stream()
+        side.wait_stream(here)
+        with impl.stream(side):
+            out.copy_(inputs[0] + 1)
+        here.wait_stream(side)
+
+    graph, _ = checked(impl, body)
+    expect_alive(impl, graph, out, 2.0, "the input lives")
+    inputs.clear()
+    expect_dead(graph, "the input, used on a forked stream, was deleted")
+
+
+@requirement("liveness.dead-input")
+def test_the_check_on_another_stream(impl: Adapter) -> None:
+    """Whichever stream is current, a replay looks at the inputs."""
+    inputs = [impl.full(SIZE, 1.0)]
+    graph, out = add_one(impl, inputs)
+    side = impl.new_stream()
+    impl.synchronize()
+    with impl.stream(side):
+        expect_alive(impl, graph, out, 2.0, "the input lives")
+        inputs.clear()
+        expect_dead(graph, "the input was deleted, and the replay is on a stream of its own")
+
+
+@requirement("liveness.dead-input")
+@needs("threads")
+def test_the_check_in_another_thread(impl: Adapter) -> None:
+    """A replay from a thread that neither captured nor made the inputs looks at them, too."""
+    inputs = [impl.full(SIZE, 1.0)]
+    graph, out = add_one(impl, inputs)
+    in_thread(lambda: expect_alive(impl, graph, out, 2.0, "the input lives"))
+    inputs.clear()
+    in_thread(lambda: expect_dead(graph, "the input was deleted, and the replay is in a thread of its own"))
+
+
+@requirement("liveness.dead-input")
+@needs("capture_phases")
+def test_the_check_after_two_steps(impl: Adapter) -> None:
+    """A capture that was ended in two steps is checked as any other."""
+    inputs, out = [impl.full(SIZE, 1.0)], impl.full(SIZE, POISON)
+    graph = impl.new_graph()
+    with open_capture(impl, graph, liveness=True):
+        out.copy_(inputs[0] + 1)
+        graph.capture_end_pre()
+    finish(graph, keep_graph=False)
+    expect_alive(impl, graph, out, 2.0, "the input lives")
+    inputs.clear()
+    expect_dead(graph, "the input was deleted, and the capture was ended in two steps")
 
 
 @requirement("liveness.positional-argument")

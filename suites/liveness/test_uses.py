@@ -21,6 +21,13 @@ def test_plain_arguments_are_inputs(impl: Adapter, use: str) -> None:
     check_death(impl, use)
 
 
+@requirement("liveness.dead-input")
+@pytest.mark.parametrize("use", ["zero-dimensional", "one-element", "large", "strided", "requires-grad"])
+def test_tensors_of_every_shape_are_inputs(impl: Adapter, use: str) -> None:
+    """Neither its size nor its layout, nor that autograd looks at it, makes a tensor less of an input."""
+    check_death(impl, use)
+
+
 @requirement("liveness.tracks-lists")
 @pytest.mark.parametrize("use", ["cat", "stack", "foreach", "index"])
 def test_tensors_in_lists_are_inputs(impl: Adapter, use: str) -> None:
@@ -50,7 +57,9 @@ def test_views_make_their_storage_an_input(impl: Adapter, use: str) -> None:
 
 
 @requirement("liveness.living-inputs")
-@pytest.mark.parametrize("use", ["foreach", "index", "optional-keyword", "out", "view-before"])
+@pytest.mark.parametrize(
+    "use", ["foreach", "index", "optional-keyword", "out", "view-before", "zero-dimensional", "strided"]
+)
 def test_living_inputs_raise_no_alarm(impl: Adapter, use: str) -> None:
     """Replays with every input alive compute right results, while other tensors come and go."""
     program = USES[use]

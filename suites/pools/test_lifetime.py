@@ -60,6 +60,29 @@ def test_the_remaining_graph_of_a_pool_replays_right(impl: Adapter, end: str, wh
 
 
 @requirement("pools.lives-while-used")
+@pytest.mark.parametrize("last", range(4))
+def test_the_last_of_several_graphs_of_a_pool_replays_right(impl: Adapter, last: int) -> None:
+    """Of four graphs of a pool three go, one after the other, and each time the rest still compute."""
+    source = impl.full(1031, 1.0)
+    result = impl.full(1031, POISON)
+    pool = impl.graph_pool_handle()
+    graphs = {steps: captured(impl, _filling(result, source, steps), pool=pool)[0] for steps in (7, 4, 6, 5)}
+    stays = [*graphs][last]
+    for leaver in [steps for steps in graphs if steps != stays]:
+        impl.reset(graphs.pop(leaver))
+        settle(impl)
+        eager = churn(impl, POISON, (1031, 1031, 37))
+        for steps, graph in graphs.items():
+            source.fill_(float(leaver))
+            result.fill_(POISON)
+            replay(impl, graph)
+            promise = f"a graph replays right with {len(graphs)} of four graphs of its pool left"
+            expect_equal(impl, result, float(leaver) + steps, promise)
+        for tensor in eager:
+            expect_equal(impl, tensor, POISON, "the pool's memory is not given away while a graph uses it")
+
+
+@requirement("pools.lives-while-used")
 def test_an_output_handed_on_outlives_the_graph_that_made_it(impl: Adapter) -> None:
     """The second graph reads the first one's output after the first is gone."""
     source = impl.full(SIZE, 1.0)

@@ -18,24 +18,12 @@ from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
 from suites.pools.programs import capture_chain
 from suites.support.captures import capture_between, capture_into, captured, replay
-from suites.support.memory import settle, usage, usage_since
+from suites.support.memory import check_returns, settle, usage, usage_since
 from suites.support.programs import chain
 
 SIZE = 30011
 #: Elements of a tensor that is larger than the segments that allocators keep for small ones.
 LARGE = (1 << 20) + 37
-
-
-def check_returns(impl: Adapter, work: Callable[[], None], promise: str) -> None:
-    """Reject unless a second and a third round of `work` leave allocated and reserved memory where they were."""
-    work()
-    before = usage(impl)
-    for _ in range(2):
-        work()
-        after = usage_since(impl, before)
-        expect(after[0] == before[0], promise, f"allocated bytes {before[0]} before, {after[0]} after")
-        # The first round may have left reserved memory that later rounds can give back, so equality is not asked.
-        expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} before, {after[1]} after")
 
 
 @requirement("pools.memory-returns-after-reset")

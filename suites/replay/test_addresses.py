@@ -48,8 +48,9 @@ def test_more_than_a_thousand_replays(impl: Adapter) -> None:
     for count in range(60, 301, 60):
         replay(impl, graph, times=60)
         expect_equal(impl, x, float(count), "each replay performs the captured work once")
-    replay(impl, graph, times=1100)
-    expect_equal(impl, x, 1400.0, "each replay performs the captured work once, the thousandth as well")
+    for _ in range(9):
+        replay(impl, graph, times=1100)
+    expect_equal(impl, x, 10_200.0, "each replay performs the captured work once, the ten thousandth as well")
 
 
 @pytest.mark.parametrize("mode", GRADIENT_MODES)

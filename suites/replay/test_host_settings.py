@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from conformance.adapter import Adapter
-from conformance.checks import expect
+from conformance.checks import expect, expect_equal
 from conformance.markers import requirement
 from suites.support.captures import BOTH_WAYS, capture_between, capture_into, captured, replay
 from suites.support.host import changed, host_settings, unusual, usual
@@ -62,3 +62,18 @@ def test_a_capture_changes_no_setting(impl: Adapter, way: str, settings: Setting
                 "reset leaves the host's settings as they were",
                 f"reset {number} changed {', '.join(names)}, with {settings.__name__} settings",
             )
+
+
+@requirement("replay.performs-work")
+def test_work_under_unusual_settings(impl: Adapter) -> None:
+    """What is captured or replayed under settings that few programs have is the same work, there and elsewhere."""
+    x = impl.full(37, 0.0)
+    graph, _ = captured(impl, lambda: x.add_(1.0))
+    with unusual():
+        other, _ = captured(impl, lambda: x.add_(10.0))
+        replay(impl, graph, 2)
+        replay(impl, other)
+        expect_equal(impl, x, 12.0, "replays under unusual settings of the host perform the captured work")
+    replay(impl, graph)
+    replay(impl, other)
+    expect_equal(impl, x, 23.0, "what was captured under unusual settings of the host is replayed under usual ones")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import Any
 
 import pytest
 import torch
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, in_thread
 from conformance.checks import expect
 from conformance.markers import needs, requirement
 from suites.replay.programs import results_of
-from suites.support.captures import captured
+from suites.support.captures import capture_between, captured
 
 #: Each makes random numbers from a tensor of ones that holds 37 elements.
 DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -25,6 +26,9 @@ DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "two-draws": lambda ones: torch.rand(37, device=ones.device) + torch.randn(37, device=ones.device),
 }
 TIMES = 4
+
+#: Replays, and gives the numbers that were drawn.
+_Draws = Callable[[], torch.Tensor]
 
 
 def _same(results: list[torch.Tensor], expected: list[torch.Tensor]) -> list[bool]:
@@ -87,6 +91,96 @@ def test_replays_among_eager_draws(impl: Adapter) -> None:
         results.append(impl.read(DRAWS["rand"](ones)))
     same = _same(results, expected)
     expect(all(same), "replays and eager draws continue one another's sequence", f"equal, draw by draw: {same}")
+
+
+def _on_a_side_stream(impl: Adapter) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+    side = impl.new_stream()
+
+    def draw() -> torch.Tensor:
+        with impl.stream(side):
+            graph.replay()
+            return impl.read(y)
+
+    return draw
+
+
+def _in_two_threads_by_turns(impl: Adapter) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+    elsewhere = cycle((False, True))
+
+    def draw() -> torch.Tensor:
+        if next(elsewhere):
+            in_thread(graph.replay)
+        else:
+            graph.replay()
+        impl.synchronize()
+        return impl.read(y)
+
+    return draw
+
+
+def _after_a_recapture(impl: Adapter) -> _Draws:
+    graph, _ = captured(impl, lambda: DRAWS["randn"](impl.full(37, 1.0)))
+    graph.replay()
+    impl.reset(graph)
+    y = capture_between(impl, graph, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+
+    def draw() -> torch.Tensor:
+        graph.replay()
+        return impl.read(y)
+
+    return draw
+
+
+def _among_refused_replays(impl: Adapter) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+    empty = impl.new_graph()
+
+    def draw() -> torch.Tensor:
+        with contextlib.suppress(Exception):
+            empty.replay()
+        graph.replay()
+        return impl.read(y)
+
+    return draw
+
+
+def _among_instantiations(impl: Adapter) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)), keep_graph=True)
+
+    def draw() -> torch.Tensor:
+        graph.instantiate()
+        graph.replay()
+        return impl.read(y)
+
+    return draw
+
+
+#: With the optional features that they take.
+PLACES: dict[str, tuple[Callable[[Adapter], _Draws], tuple[str, ...]]] = {
+    "on-a-side-stream": (_on_a_side_stream, ()),
+    "in-two-threads-by-turns": (_in_two_threads_by_turns, ("threads",)),
+    "after-a-recapture": (_after_a_recapture, ()),
+    "among-refused-replays": (_among_refused_replays, ()),
+    "among-instantiations": (_among_instantiations, ("keep_graph",)),
+}
+
+
+@pytest.mark.parametrize(
+    "place", [pytest.param(name, marks=[needs(*needed)] if needed else []) for name, (_, needed) in PLACES.items()]
+)
+@requirement("replay.random-as-eager")
+def test_replay_k_is_eager_run_k_wherever(impl: Adapter, place: str) -> None:
+    """Neither where a replay is launched nor what happened around it changes what it draws."""
+    ones = impl.full(37, 1.0)
+    impl.manual_seed(17)
+    expected = [impl.read(DRAWS["rand"](ones)) for _ in range(TIMES)]
+    draw = PLACES[place][0](impl)
+    impl.synchronize()
+    impl.manual_seed(17)
+    same = _same([draw() for _ in range(TIMES)], expected)
+    expect(all(same), "the k-th replay draws what the k-th eager run draws", f"equal, run by run: {same}")
 
 
 @requirement("replay.random-as-eager")

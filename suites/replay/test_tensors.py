@@ -111,6 +111,7 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "transposed": lambda base: base.transpose(1, 3),
     "strided": lambda base: base[:, ::2, 1:, ::3],
     "offset": lambda base: base.view(-1)[5:42],
+    "of-seven-dimensions": lambda base: base.view(2, 3, 2, 2, 3, 2, 1).permute(5, 0, 3, 1, 6, 2, 4),
 }
 
 

@@ -175,10 +175,10 @@ def test_pool_token_after_reset_is_recorded(impl: Adapter, observe: Callable[[st
 @requirement("reset.recapture")
 @EACH_MODE
 def test_many_cycles(impl: Adapter, *, keep_graph: bool | None) -> None:
-    """Thirty rounds of capture, replay and reset in one object each run their own work, once for each replay."""
+    """Seventy rounds of capture, replay and reset in one object each run their own work, once for each replay."""
     x = impl.full(37, 0.0)
     graph = impl.new_graph(keep_graph)
-    for turn in range(30):
+    for turn in range(70):
         counter = Counter(impl)
         out = capture_into(impl, graph, partial(_count_and_add, counter, x, turn))
         for runs, value in enumerate((1.0, 2.0), 1):

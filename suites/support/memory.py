@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from conformance.adapter import Adapter
-from conformance.checks import expect_no_raise
+from conformance.checks import expect, expect_no_raise
 from suites.support.programs import SIZE
 
 #: More than a block of the kind that allocators keep for small tensors, and not round.
@@ -99,3 +99,15 @@ def usage_since(impl: Adapter, before: tuple[int, int]) -> tuple[int, int]:
     settle(impl)
     now = impl.memory_allocated(), impl.memory_reserved()
     return now if now == before else usage(impl)
+
+
+def check_returns(impl: Adapter, work: Callable[[], None], promise: str) -> None:
+    """Reject unless a second and a third round of `work` leave allocated and reserved memory where they were."""
+    work()
+    before = usage(impl)
+    for _ in range(2):
+        work()
+        after = usage_since(impl, before)
+        expect(after[0] == before[0], promise, f"allocated bytes {before[0]} before, {after[0]} after")
+        # The first round may have left reserved memory that later rounds can give back, so equality is not asked.
+        expect(after[1] <= before[1], promise, f"reserved bytes {before[1]} before, {after[1]} after")

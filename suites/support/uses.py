@@ -11,6 +11,9 @@ from conformance.adapter import Adapter
 from suites.support.liveness import checked, expect_alive, expect_dead
 from suites.support.programs import POISON, SIZE
 
+#: Elements of a tensor that takes a segment of its own.
+LARGE = 300_007
+
 Inputs = list[torch.Tensor]
 
 
@@ -71,6 +74,23 @@ USES: dict[str, Use] = {
         2.0,
     ),
     "in-place": Use(_threes, _written_in_place, 7.0),
+    "zero-dimensional": Use(lambda impl: impl.full((), 3.0), lambda one, out, inputs: out.copy_(one * inputs[0]), 3.0),
+    "one-element": Use(lambda impl: impl.full((1,), 3.0), lambda one, out, inputs: out.copy_(one + inputs[0]), 4.0),
+    "large": Use(
+        lambda impl: impl.full((LARGE,), 3.0),
+        lambda one, out, inputs: out.copy_(one * inputs[0].mul(2)[:SIZE]),
+        6.0,
+    ),
+    "strided": Use(
+        lambda impl: impl.full((SIZE, 3), 3.0)[:, 1],
+        lambda one, out, inputs: out.copy_(inputs[0] + one),
+        4.0,
+    ),
+    "requires-grad": Use(
+        lambda impl: impl.full(SIZE, 3.0).requires_grad_(),
+        lambda one, out, inputs: out.copy_((inputs[0] * one).detach()),
+        3.0,
+    ),
     "view-inside": Use(_threes, lambda _one, out, inputs: out.copy_(inputs[0][5:6].expand(SIZE) * 2), 6.0),
     "view-before": Use(
         lambda impl: impl.full((2, SIZE), 3.0)[1],
