@@ -13,12 +13,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 _FORKS = """
-import json, os, sys
+import gc, json, os, sys
 import hypothesis, pytest, torch
-import conformance.property_tests, conformance.start, conformance.reproducing.writing
+import conformance.adapters.reference, conformance.property_tests, conformance.start, conformance.reproducing.writing
 import conformance.session.executor, conformance.session.fixtures, conformance.session.recorder
-import reference_impl
+import reference_impl.accelerator, reference_impl.devices.software, reference_impl.xpu
+from conformance.requirements.loading import load_documents, load_registry
 
+load_registry(), load_documents()
+gc.collect()
+gc.freeze()
 for words, output in json.loads(sys.argv[1]):
     pid = os.fork()
     if pid == 0:
