@@ -128,7 +128,13 @@ class Kit:
             words = ("--no-isolate", *words)
         path = self.folder / "run.jsonl"
         result = self.pytester.runpytest_inprocess(
-            "-p", "no:cacheprovider", f"--impl={impl}", f"--record={path}", "--force", *words
+            *(
+                "-p",
+                "no:cacheprovider",
+                "-W",
+                "ignore::pytest.PytestAssertRewriteWarning",
+            ),  # of what others imported here
+            *(f"--impl={impl}", f"--record={path}", "--force", *words),
         )
         return result, read_record(path) if path.exists() else None
 
