@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 HANGS = 3
 #: Tests that hung for the shorter limit, and not because they are slow, before others that hang are believed at once.
 CONFIRMED = 3
-#: The shorter limit: so many times as long as any test of the class has taken, and no less than so many seconds.
-TIMES = 10.0
+#: The shorter limit: so many times as long as any test of the class and of its kind has taken, and no less than so many
+#: seconds.
+TIMES, LEAST_S = 10.0, 5.0
 #: The same once hangs are believed at once.
-TIMES_CONFIRMED = 3.0
-LEAST_S = 5.0
+TIMES_CONFIRMED, LEAST_CONFIRMED_S = 3.0, 2.0
 
 
 @dataclass
@@ -33,13 +33,14 @@ class _History:
         confirmed: those that had hung for the shorter limit before, and ones that then came back in less than that:
             so the class hangs now and then, and the test is not slow.
         refuted: whether a test has taken longer than the shorter limit, for which it had hung, and come back.
-        longest: seconds that a test has taken which came back.
+        longest: seconds that a test has taken which came back, of those that draw what they do and of the others: the
+            first take a hundred times as long.
     """
 
     hangs: set[str] = field(default_factory=set)
     confirmed: set[str] = field(default_factory=set)
     refuted: bool = False
-    longest: float = 0.0
+    longest: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
 
 
 class Deadlines:
@@ -63,13 +64,15 @@ class Deadlines:
         history = self._history(case)
         if len(history.hangs) < HANGS or history.refuted:
             return whole
-        times = TIMES if len(history.confirmed) < CONFIRMED else TIMES_CONFIRMED
-        return min(whole, max(LEAST_S, times * history.longest))
+        longest = history.longest[case.draws]
+        if len(history.confirmed) < CONFIRMED:
+            return min(whole, max(LEAST_S, TIMES * longest))
+        return min(whole, max(LEAST_CONFIRMED_S, TIMES_CONFIRMED * longest))
 
     def came_back(self, case: Case, seconds: float) -> None:
         """Note that a test has come back after so many seconds."""
         history = self._history(case)
-        history.longest = max(history.longest, seconds)
+        history.longest[case.draws] = max(history.longest[case.draws], seconds)
         hung_for = self._again.get(case.nodeid)
         if hung_for is None:
             return

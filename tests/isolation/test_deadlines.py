@@ -7,15 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from conformance.isolation.deadlines import CONFIRMED, HANGS, LEAST_S, TIMES, TIMES_CONFIRMED, Deadlines
+from conformance.isolation.deadlines import (
+    CONFIRMED,
+    HANGS,
+    LEAST_CONFIRMED_S,
+    LEAST_S,
+    TIMES,
+    TIMES_CONFIRMED,
+    Deadlines,
+)
 from conformance.records.result import TestResult
 from conformance.session.cases import Case
 from conformance.session.options import Options
 from tests.isolation.conftest import session
 
 
-def _case(number: int, *, seconds: float = 0.0, implementation: str = "a") -> Case:
-    return Case(f"test.py::test[{implementation}-{number}]", f"test.py::test[{number}]", implementation, (), seconds)
+def _case(number: int, *, seconds: float = 0.0, implementation: str = "a", draws: bool = False) -> Case:
+    names = f"test.py::test[{implementation}-{number}]", f"test.py::test[{number}]"
+    return Case(*names, implementation, (), seconds, draws)
 
 
 @pytest.fixture
@@ -80,9 +89,17 @@ def test_one_that_comes_back_at_once_the_second_time_shows_that_the_class_hangs_
     for number in range(10, 10 + CONFIRMED):
         assert _hang(deadlines, number) == [True]
         deadlines.came_back(_case(number), 0.1)
+    assert deadlines.limit(_case(20)) == LEAST_CONFIRMED_S
     assert _hang(deadlines, 20) == [False]
     deadlines.came_back(_case(100), 2.0)
     assert deadlines.limit(_case(21)) == TIMES_CONFIRMED * 2.0
+
+
+def test_those_that_draw_examples_are_measured_by_their_own(deadlines: Deadlines) -> None:
+    _hang(deadlines, *range(HANGS))
+    deadlines.came_back(_case(100, draws=True), 4.0)
+    assert deadlines.limit(_case(20)) == LEAST_S
+    assert deadlines.limit(_case(21, draws=True)) == TIMES * 4.0
 
 
 SUITE = """
@@ -106,7 +123,7 @@ PLUGIN = """
 from conformance.isolation import deadlines
 
 deadlines.HANGS = deadlines.CONFIRMED = 1
-deadlines.LEAST_S, deadlines.TIMES = 0.5, 0.001
+deadlines.LEAST_S, deadlines.LEAST_CONFIRMED_S, deadlines.TIMES = 0.5, 0.5, 0.001
 """
 
 
