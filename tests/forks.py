@@ -26,6 +26,7 @@ gc.freeze()
 for words, output in json.loads(sys.argv[1]):
     pid = os.fork()
     if pid == 0:
+        exec(sys.argv[2], {"words": words})
         descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
@@ -45,13 +46,13 @@ class Ended:
     output: str
 
 
-def sessions(commands: Sequence[Sequence[str]], folder: Path, *, cwd: Path = ROOT, **variables: str) -> list[Ended]:
+def sessions(commands: Sequence[Sequence[str]], folder: Path, *, first: str = "", **variables: str) -> list[Ended]:
     """Run pytest with each of `commands`, one after the other.
 
     Args:
         commands: the words of each.
         folder: for what they say.
-        cwd: where they run.
+        first: what each fork does before its session, as code that may change its `words`.
         variables: further ones of the environment.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,8 +60,8 @@ def sessions(commands: Sequence[Sequence[str]], folder: Path, *, cwd: Path = ROO
     asked = [([*words], str(output)) for words, output in zip(commands, outputs, strict=True)]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, "-c", _FORKS, json.dumps(asked)],
-        cwd=cwd,
+        [sys.executable, "-c", _FORKS, json.dumps(asked), first],
+        cwd=ROOT,
         env={**inherited, "PYTHONPATH": str(ROOT), **variables},
         capture_output=True,
         text=True,
