@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import functools
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
+from measuring import medians
 
 import reference_impl as ref
 
@@ -23,23 +22,14 @@ ROUNDS, CALLS = 200, 20
 HOOKS = 16
 
 
-def microseconds(call: Callable[[], object], times: int = CALLS) -> float:
+def microseconds(call: Callable[[], object], times: int) -> float:
+    """Time of one call, without the work that it gives to the GPU."""
     start = time.perf_counter()
     for _ in range(times):
         call()
     took = (time.perf_counter() - start) / times * 1e6
     torch.cuda.synchronize()
     return took
-
-
-def medians(*calls: Callable[[], object], rounds: int = ROUNDS, times: int = CALLS) -> list[float]:
-    """The median microseconds of each call, in alternating rounds."""
-    for call in calls:
-        microseconds(call)
-    return [
-        statistics.median(each)
-        for each in zip(*([microseconds(call, times) for call in calls] for _ in range(rounds)), strict=True)
-    ]
 
 
 def of_nodes(cls: Any, count: int, **settings: Any) -> Any:
@@ -81,7 +71,8 @@ def replays(nodes: int) -> tuple[float, float, float]:
     executable = runtime.cudaGraphExec_t(mine.raw_cuda_graph_exec())
     stream = runtime.cudaStream_t(torch.cuda.current_stream().cuda_stream)
     bare = functools.partial(runtime.cudaGraphLaunch, executable, stream)
-    reference, theirs, launch = medians(mine.replay, native.replay, bare)
+    calls = mine.replay, native.replay, bare
+    reference, theirs, launch = medians(*calls, rounds=ROUNDS, times=CALLS, measure=microseconds)
     return reference, theirs, launch
 
 
@@ -110,14 +101,15 @@ def replay_with_hooks() -> float:
         for each in functions:
             each(plain)
 
-    without, with_hooks, calls = medians(plain.replay, hooked.replay, called)
+    compared = plain.replay, hooked.replay, called
+    without, with_hooks, calls = medians(*compared, rounds=ROUNDS, times=CALLS, measure=microseconds)
     return (with_hooks - without) / calls
 
 
 def liveness(count: int) -> float:
     """A replay that checks that many inputs, against the native class's."""
     mine, native = of_inputs(ref.CUDAGraph, count), of_inputs(Native, count)
-    reference, theirs = medians(mine.replay, native.replay, rounds=50, times=5)
+    reference, theirs = medians(mine.replay, native.replay, rounds=50, times=5, measure=microseconds)
     return reference / theirs
 
 
@@ -166,5 +158,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     main()

@@ -25,14 +25,22 @@ def seconds(call: Callable[[], object], times: int = 1) -> float:
             gc.enable()
 
 
-def medians(*calls: Callable[[], object], rounds: int, times: int = 1) -> list[float]:
-    """The median of `seconds` for each call, in alternating rounds: a drift of the machine meets all alike."""
-    return [statistics.median(each) for each in zip(*rounds_of(*calls, rounds=rounds, times=times), strict=True)]
+def medians(
+    *calls: Callable[[], object],
+    rounds: int,
+    times: int = 1,
+    measure: Callable[[Callable[[], object], int], float] = seconds,
+) -> list[float]:
+    """The median of what `measure` gives for each call, in alternating rounds: a drift of the machine meets all alike.
 
-
-def rounds_of(*calls: Callable[[], object], rounds: int, times: int = 1) -> list[list[float]]:
-    """`seconds` of each call in each round."""
-    return [[seconds(call, times) for call in calls] for _ in range(rounds)]
+    Args:
+        calls: what is measured.
+        rounds: how often each is.
+        times: that a call is made in one measurement.
+        measure: takes a call and `times`.
+    """
+    measured = [[measure(call, times) for call in calls] for _ in range(rounds)]
+    return [statistics.median(each) for each in zip(*measured, strict=True)]
 
 
 def training_step(size: int) -> Callable[[], None]:

@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis.errors import Flaky
 
 from conformance.checks import NotConforming
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, one_line
+from conformance.records.symptoms import NOT_EACH_TIME
 from conformance.reproducing.script import ORDINARY, Script
 from conformance.reproducing.steps import attach
 from conformance.tracebacks import missing_method
@@ -75,13 +76,16 @@ class Examples:
 
         Raises:
             NotConforming: with the steps of that example.
+            HarnessError: nothing was rejected, and the test draws otherwise each time.
         """
         flaky = ""
         try:
             test()
-        except Flaky:
+        except Flaky as unsteady:
+            if self._shortest is None:
+                raise _unjudged(unsteady) from unsteady
             # An example that ends before it has drawn anything, as the one too many may, looks like another answer.
-            flaky = "" if self._enough else "\n(not each time that these calls are made)"
+            flaky = "" if self._enough else NOT_EACH_TIME
         except _Enough:
             pass
         except Exception:
@@ -93,6 +97,14 @@ class Examples:
         rejection = NotConforming(error.promise, error.seen + flaky)
         attach(rejection, text)
         raise rejection from None
+
+
+def _unjudged(flaky: Flaky) -> Exception:
+    """What went wrong, not each time, where no example was rejected."""
+    first: Exception = getattr(flaky, "exceptions", (flaky,))[0]
+    if isinstance(first, Flaky):
+        return HarnessError(f"the test draws otherwise each time: {one_line(first)}")
+    return first
 
 
 def _of_the_kit(error: Exception) -> bool:

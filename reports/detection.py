@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from conformance.records.causes import number
 from conformance.records.header import Header
 from conformance.selfcheck.outcomes import AS_PROMISED, Outcome, Row, counts
 from conformance.selfcheck.table import Table, complaint
@@ -72,7 +73,11 @@ def detection(table: Table, runs: Sequence[tuple[str, Header]]) -> Detection:
     ]
     if table.of("variant"):
         groups.append(_group("Variants", table.of("variant")))
-    headline = "; ".join(_headline(kind, table.of(kind)) for kind in ("fault", "variant") if table.of(kind))
+    parts = [_headline(kind, table.of(kind)) for kind in ("fault", "variant") if table.of(kind)]
+    misleading = sum(row.outcome.good and not row.good for row in table.rows)
+    if misleading:
+        parts.append(f"{number(misleading, 'script')} of killed faults not as promised")
+    headline = "; ".join(parts)
     return Detection(
         kind="holds" if table.good else "fails",
         symbol="✓" if table.good else "✗",

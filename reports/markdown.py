@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from conformance.comparing.found import Found
+from conformance.records.causes import number
 from conformance.records.result import TestResult
 from conformance.selfcheck.outcomes import Row
 from conformance.text import capital, visible
 from reports.detection import Detection
 from reports.model import Absence, CauseRow, Causes, Cell, Column, Counts, Finding, Report, evidence
-from reports.site.comparison_pages import ComparisonPage
+from reports.site.comparison_pages import ComparisonPage, Entries
 from reports.site.pages import Pages
 from reports.site.trends import Trend
 from reports.site.waiver_page import WaiverPage
@@ -99,7 +99,8 @@ def _column(column: Column) -> Iterator[str]:
 
 def _causes(causes: Causes, *, several: bool) -> Iterator[str]:
     where = f" on {_text(causes.column.label)}" if several else ""
-    yield from ("", f"{causes.tests}{where} went wrong.", "")
+    noted = f" {causes.noted}." if causes.noted else ""
+    yield from ("", f"{causes.tests}{where} went wrong.{noted}", "")
     for place, row in enumerate(causes.rows, 1):
         yield f"{place}. {'; '.join(_cause(row))}"
     if causes.more:
@@ -189,17 +190,17 @@ def _comparison(comparison: ComparisonPage) -> Iterator[str]:
         for one in section.requirements.items:
             differences = "".join(f"; {_text(difference)}" for difference in one.differences)
             yield f"- {_text(one.level)} {_code(one.id)}: {_text(one.before)} → {_text(one.after)}{differences}"
-        yield from _rest(section.requirements, "requirements")
+        yield from _rest(section.requirements)
         for test in section.tests.items:
             again = f"; again: {_code(test.command)}" if test.command else ""
             seen = f"; seen: {_text(test.seen)}" if test.seen else ""
             yield f"- {_code(test.test)}: {_text(test.before)} → {_text(test.after)}{seen}{again}"
-        yield from _rest(section.tests, "tests")
+        yield from _rest(section.tests)
 
 
-def _rest(found: Found[Any], noun: str) -> Iterator[str]:
-    if found.count > len(found.items):
-        yield f"- and {found.count - len(found.items):,} more {noun}"
+def _rest(found: Entries[Any]) -> Iterator[str]:
+    if found.more:
+        yield f"- and {number(found.more, f'more {found.noun}')}"
 
 
 def _trend(trend: Trend) -> Iterator[str]:
@@ -220,10 +221,12 @@ def _trend(trend: Trend) -> Iterator[str]:
     )
     yield ""
     for change in trend.changes:
-        steps = (f"{_word(step.word)} since {_text(step.started)}" for step in change.steps)
+        steps = (f"{_word(step.word)} since {_text(step.label)} ({_text(step.started[:10])})" for step in change.steps)
         yield f"- {_code(change.id)}: {', '.join(steps)}"
     if trend.more:
         yield f"- and {trend.more:,} more requirements"
+    if trend.asked_of_some:
+        yield f"- and {number(trend.asked_of_some, 'requirement')} not asked in all of the runs, with nothing wrong"
 
 
 def _waivers(page: WaiverPage) -> Iterator[str]:

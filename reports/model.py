@@ -125,12 +125,14 @@ class Causes:
         rows: the first of them.
         more: how many tests the others have, in words; empty when there are none.
         tests: how many went wrong in all.
+        noted: how many more failed at what is left open, in words; empty when none did.
     """
 
     column: Column
     rows: tuple[CauseRow, ...]
     more: str
     tests: str
+    noted: str
 
 
 @dataclass(frozen=True)
@@ -415,6 +417,9 @@ def _causes(column: Column, record: Record, findings: Sequence[Finding]) -> Caus
         if rest
         else "",
         tests=number(sum(cause.tests for cause in ranked), "test"),
+        noted=f"{record.causes.noted:,} more failed at what the documents leave open, which is recorded and not judged"
+        if record.causes.noted
+        else "",
     )
 
 

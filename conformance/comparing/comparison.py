@@ -206,4 +206,5 @@ class _Tests:
     def _add(self, change: Change, entry: Planned, before: object, after: object, *, is_notable: bool = True) -> None:
         seen, command = self._details.get(entry.test, ("", "")) if change is Change.REGRESSED else ("", "")
         found = self.found.setdefault(change, Found())
-        found.add(TestChange(entry.test, entry.requirements, str(before), str(after), seen, command), is_notable)
+        change_of_test = TestChange(entry.test, entry.requirements, str(before), str(after), seen, command)
+        found.add(change_of_test, is_notable=is_notable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from conformance.comparing.changes import Change, transition
@@ -45,18 +45,21 @@ def compare_requirements(
         if name not in before or name not in after:
             change = Change.NEW if name in after else Change.GONE
         else:
-            differences = tuple(_differences(before[name], after[name], old, new))
+            differences = _differences(before[name], after[name], old, new)
             if differences:
                 change = Change.CHANGED
-            else:
+            elif name in asked_before and name in asked_after:
                 change = _change(entry, asked_before[name], asked_after[name], rejected_alike, still_open)
+            else:
+                change = Change.NEW if name in asked_after else Change.GONE
         verdicts = (
             _words(asked_before.get(name), name in before),
             _words(asked_after.get(name), name in after),
         )
         found.setdefault(change, Found()).add(
             RequirementChange(entry.id, entry.level, entry.text, *verdicts, differences),
-            change is not Change.CHANGED or verdicts[0] != verdicts[1],
+            is_notable=_is_notable(change, asked_before.get(name), asked_after.get(name)),
+            is_must=entry.level == "must",
         )
     return {change: found[change] for change in Change if change in found}
 
@@ -75,16 +78,25 @@ def _change(
     return change
 
 
-def _differences(before: Requirement, after: Requirement, old: Record, new: Record) -> Iterator[str]:
-    """Where the two ask for other things, or are asked of one run only."""
+def _is_notable(change: Change, before: Verdict | None, after: Verdict | None) -> bool:
+    if change is Change.CHANGED:
+        return before is not after
+    verdict = before if change is Change.GONE else after
+    return change not in {Change.NEW, Change.GONE} or (verdict is not None and verdict.is_trouble)
+
+
+def _differences(before: Requirement, after: Requirement, old: Record, new: Record) -> tuple[str, ...]:
+    """Where the two ask for other things; of those that do, also when they are asked of one run only."""
+    found = []
     for name in _CONTRACT:
         first, second = getattr(before, name), getattr(after, name)
         if first != second:
-            yield f"{name}: {_shown(first)}, now {_shown(second)}"
+            found.append(f"{name}: {_shown(first)}, now {_shown(second)}")
     was_asked, is_asked = before.id in old.assessment.requirements, after.id in new.assessment.requirements
-    if was_asked != is_asked:
+    if found and was_asked != is_asked:
         header = (old if was_asked else new).header
-        yield f"asked of {header.dialect} {header.revision} only"
+        found.append(f"asked of {header.dialect} {header.revision} only")
+    return tuple(found)
 
 
 def _words(verdict: Verdict | None, is_there: bool) -> str:

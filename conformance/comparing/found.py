@@ -58,18 +58,20 @@ class Found(Generic[_Item]):
     Attributes:
         KEPT: how many are kept.
         count: how many there are.
+        musts: how many of them are musts; of tests none.
     """
 
     KEPT: ClassVar[int] = 50
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = self.musts = 0
         self._notable: list[_Item] = []
         self._others: list[_Item] = []
 
-    def add(self, item: _Item, is_notable: bool = True) -> None:
+    def add(self, item: _Item, *, is_notable: bool = True, is_must: bool = False) -> None:
         """Count one, and keep it if there is room."""
         self.count += 1
+        self.musts += is_must
         kept = self._notable if is_notable else self._others
         if len(kept) < self.KEPT:
             kept.append(item)

@@ -9,6 +9,7 @@ from conformance.errors import one_line
 from conformance.records.header import Header
 from conformance.records.record import Record
 from conformance.records.resume import differences
+from conformance.requirements.revisions import Revision
 
 #: Differences that are told, and the characters of each.
 _TOLD = 20
@@ -34,11 +35,21 @@ def _order(old: Record, new: Record) -> Iterator[str]:
         return
     if old.header.implementation != new.header.implementation:
         return
+    if _is_later_release(old.header, new.header):
+        # Which of two releases was run first says nothing.
+        return
     first, second = _moment(old.header.started_at), _moment(new.header.started_at)
     if first == second:
         yield f"both runs began at {old.header.started_at}, so which one is the later cannot be told"
     elif second < first:
         yield "the new run began before the old one: the records may be in the wrong order"
+
+
+def _is_later_release(old: Header, new: Header) -> bool:
+    try:
+        return Revision(old.revision) < Revision(new.revision)
+    except ValueError:  # of a run that could not start
+        return False
 
 
 def _moment(text: str) -> tuple[datetime, float]:

@@ -54,7 +54,7 @@ def text_of(comparison: Comparison) -> str:
 def outcome_of(comparison: Comparison) -> str:
     """One line that says what the exit status does."""
     requirements, tests = comparison.regressions
-    counts = f"{_number(requirements, 'requirement')} and {_number(tests, 'test')} regressed"
+    counts = f"{_number(requirements, 'requirement')}{_musts(comparison)} and {_number(tests, 'test')} regressed"
     found = counts if requirements or tests else "no regression"
     status = comparison.exit_status
     if status is ExitStatus.USAGE:
@@ -65,6 +65,14 @@ def outcome_of(comparison: Comparison) -> str:
     undecided = comparison.tests.get(Change.UNDECIDED)
     more = f"; {_number(undecided.count, 'test')} not decided any more" if undecided else ""
     return f"REGRESSED: {counts}{more}" if requirements or tests else f"NO REGRESSION{more}"
+
+
+def _musts(comparison: Comparison) -> str:
+    """How grave the regressions are."""
+    regressed = comparison.requirements.get(Change.REGRESSED)
+    if regressed is None:
+        return ""
+    return f" ({_number(regressed.musts, 'must')})" if regressed.musts else " (no must)"
 
 
 def data_of(comparison: Comparison) -> dict[str, Any]:

@@ -63,6 +63,10 @@ class CaseQueue:
             return self._unwritten.popleft()
         return self._patient.popleft() if self._patient and not len(self) else None
 
+    def has_lost(self) -> bool:
+        """Whether there is a test whose script is to be written."""
+        return bool(self._unwritten or self._patient)
+
     def next_test(self, *, unharmed: bool, alone: bool) -> str | None:
         """Take a test for a worker.
 
@@ -86,5 +90,5 @@ class CaseQueue:
             fresh: how many workers are there that have run no test.
             others: how many workers are there at all.
         """
-        scripts = bool(self._unwritten or self._patient) and others == 0
+        scripts = self.has_lost() and others == 0
         return bool(self._ordinary) or len(self._destructive) > fresh or scripts

@@ -84,10 +84,17 @@ class Controller:
         while self._supervisor.is_busy and self._recorder.stopped is None:
             self._turn(events)
             if session.shouldfail:
+                self._write_scripts(events)
                 raise session.Failed(session.shouldfail)
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
         return True
+
+    def _write_scripts(self, events: EventHandlers) -> None:
+        """Have the scripts of lost tests written, though no other test is to run."""
+        self._distributor.run_no_more()
+        while self._distributor.owes_scripts() and self._supervisor.is_busy and self._recorder.stopped is None:
+            self._turn(events)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

@@ -86,7 +86,8 @@ class Deadlines:
         history = self._history(case)
         if self.is_whole(case, allowed):
             history.hangs.add(case.nodeid)
-            history.confirmed |= self._again.keys() & {case.nodeid}
+            if case.nodeid in self._again:
+                history.confirmed.add(case.nodeid)
             return False
         if len(history.confirmed) >= CONFIRMED:
             return False

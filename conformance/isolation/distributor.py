@@ -117,6 +117,14 @@ class Distributor:
         with contextlib.suppress(OSError):  # a worker that has just died says so itself
             worker.process.send_runtest_some([self._plan.index(nodeid)])
 
+    def run_no_more(self) -> None:
+        """Give out no other test; what workers have is left to them."""
+        self.queue.leave_out(lambda _: True)
+
+    def owes_scripts(self) -> bool:
+        """Whether scripts of lost tests are to be written, or are being written."""
+        return self.queue.has_lost() or any(worker.script for worker in self._supervisor.workers.values())
+
     def _ask_for_script(self, worker: WorkerState, lost: LostTest) -> None:
         worker.script = lost.nodeid
         worker.watchdog.allow(self._options.test_timeout, "the script")

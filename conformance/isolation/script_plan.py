@@ -27,15 +27,14 @@ class ScriptPlan:
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._until: float | None = None
-        self._counts: Counter[tuple[object, ...]] = Counter()
+        self._counts: Counter[tuple[str, ...]] = Counter()
 
     def is_urgent(self, implementation: str, result: TestResult) -> bool:
         """Whether the script of a test that came to `result` is to be written before any other test runs."""
         key = key_of(result)
         if key is None:  # no other test shows the same
             return True
-        status = (result.ending or {}).get("exit_status")  # a number, and so no part of a key
-        cause = implementation, status, *key
+        cause = implementation, *key
         self._counts[cause] += 1
         return self._counts[cause] <= AT_ONCE
 

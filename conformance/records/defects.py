@@ -214,7 +214,7 @@ def defects_of(record: Record, assessment: Assessment) -> tuple[str, ...]:
 def why_not_compared(header: Header) -> str | None:
     """Why a record with this header is compared with nothing but itself, as a sentence without its stop."""
     if header.suite_digest != suite_digest():
-        return "its suites are not the installed ones, so its plan and its requirements were compared with none"
+        return "made with other suites than the installed ones, so its plan and requirements were not checked"
     try:
         installed_plan()
     except KitError as error:

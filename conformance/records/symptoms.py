@@ -15,11 +15,18 @@ _LOOKED_AT = 600
 #: Characters of a symptom.
 _SHOWN = 160
 
+#: What a property test adds when its example does not fail each time.
+NOT_EACH_TIME = "\n(not each time that these calls are made)"
+
+_TYPE = r"[A-Za-z_]\w{0,60}(?:Error|Exception|Exit|Interrupt)"
 #: ``TypeError: …`` alone, after other words, or with some between the two.
-_EXCEPTION = re.compile(
-    r"\b(?P<type>[A-Za-z_]\w{0,60}(?:Error|Exception|Exit|Interrupt))"
-    r"(?:, which refuses nothing| instead)?: (?P<words>.+)"
-)
+_EXCEPTION = re.compile(rf"\b(?P<type>{_TYPE})(?:, which refuses nothing| instead)?: (?P<words>.+)")
+#: The words of an exception that was right, and after which something is wrong.
+_BEFORE_IT = re.compile(rf"(?<=, after )(?P<type>{_TYPE}): .*", re.DOTALL)
+#: PyTorch's advice behind an error of a runtime.
+_ADVICE = re.compile(r" +Search for `\w+' in http.*")
+#: What a driver says of an error, whose own words may be the same for everything.
+_LOGGED = re.compile(r"driver logged these messages[^\n]*\n(?P<first>[^\n]+)")
 _NO_ARGUMENT = re.compile(r"(?P<owner>[\w.<>]{1,120})\(\) got an unexpected keyword argument '(?P<name>\w{1,80})'")
 _NO_ATTRIBUTE = re.compile(
     r"(?P<kind>module |type object )?'(?P<owner>[\w.]{1,120})'(?: object)? has no attribute '(?P<name>\w{1,80})'"
@@ -76,11 +83,14 @@ def symptom_of(result: TestResult) -> Symptom:
 def _symptom_of(result: TestResult) -> Symptom:
     if result.is_loss:
         return _loss(result)
-    text = (result.seen or result.message)[:_LOOKED_AT]
+    text = (result.seen or result.message).removesuffix(NOT_EACH_TIME)[:_LOOKED_AT]
+    text = _BEFORE_IT.sub(r"\g<type>", text)
     # Where it is known that something is missing, a line says so in front of the exception.
     raised = next(filter(None, map(_EXCEPTION.search, text.split("\n")[:2])), None)
     if raised is not None:
-        return _exception(raised["type"], raised["words"])
+        logged = _LOGGED.search(text)
+        words = _ADVICE.sub("", raised["words"])
+        return _exception(raised["type"], words if logged is None else f"{words} ({logged['first'].strip()})")
     line = one_line(text, _SHOWN)
     common = without_values(line)
     return Symptom((result.verdict.value, common) if len(_WORD.findall(common)) >= _WORDS else None, line)
@@ -125,17 +135,18 @@ def _loss(result: TestResult) -> Symptom:
     """How the process ended, and where it was."""
     ending = result.ending or {}
     status = ending.get("exit_status")
-    is_timeout = result.rejection is Verdict.TIMEOUT
-    if is_timeout:
-        how = "did not come back"
+    if result.rejection is Verdict.TIMEOUT:
+        words = common = "did not come back"
     elif ending.get("signal"):
-        how = f"ended by {ending['signal']}"
+        words = common = f"the process ended by {ending['signal']}"
+    elif status is not None:
+        words = common = f"the process ended with exit status {status}"
     else:
-        how = one_line(result.message, _SHOWN) if status is None else f"ended with exit status {status}"
+        words = f"the process {one_line(result.message, _SHOWN)}"
+        common = without_values(words)
     place = _place(str(ending.get("stacks") or ""), result.calls)
-    words = f"the process {how}" if not is_timeout else how
     return Symptom(
-        (result.rejection.value, without_values(how), place),
+        (result.rejection.value, common, place),
         one_line(f"{words}, in {place}" if place else words, _SHOWN),
     )
 

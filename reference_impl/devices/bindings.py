@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 from torch._ops import OpOverload
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from reference_impl.devices.mode_stack import Mode
+from reference_impl.devices.operators import LISTS, traits
 
 _C: Any = torch._C  # PyTorch's stub does not name all of these
 _HOLDERS: tuple[Any, ...] = (
@@ -24,7 +26,6 @@ _HOLDERS: tuple[Any, ...] = (
     _C._fft,
 )
 
-_LISTS = (list, tuple)
 _quickest: dict[Hashable, Callable[..., Any]] = {}
 
 
@@ -39,7 +40,7 @@ def quickest(
         kwargs: of the same call.
         result: gives such tensors as that call returns.
     """
-    kind: list[Any] = [overload, *[_kind(value) if type(value) in _LISTS else type(value) for value in args]]
+    kind: list[Any] = [overload, *[_kind(value) if type(value) in LISTS else type(value) for value in args]]
     for name, value in kwargs.items():
         kind += name, _kind(value)
     key = tuple(kind)
@@ -52,12 +53,12 @@ def quickest(
 def _kind(value: Any) -> Any:
     """What PyTorch's argument parser goes by, but for sizes: see `_calls`."""
     kind = type(value)
-    return (kind, *map(_kind, value)) if kind in _LISTS else kind
+    return (kind, *map(_kind, value)) if kind in LISTS else kind
 
 
 def _search(overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Callable[..., Any]:
     name = overload.overloadpacket.__name__
-    if overload.namespace == "aten":
+    if traits(overload).builtin:
         with torch._C.DisableTorchFunction():  # nothing of this is the program's
             for holder in _HOLDERS:
                 function: Callable[..., Any] | None = getattr(holder, name, None)
@@ -89,19 +90,14 @@ def _without_dimensions(value: Any) -> Any:
         return torch.empty((), dtype=value.dtype)
     if isinstance(value, dict):
         return {name: _without_dimensions(each) for name, each in value.items()}
-    return [*map(_without_dimensions, value)] if type(value) in _LISTS else value
+    return [*map(_without_dimensions, value)] if type(value) in LISTS else value
 
 
-class _Probe(TorchDispatchMode):
+class _Probe(Mode):
     """Notes operators instead of running them; each returns `result`."""
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # Guarding the mode against the compiler would import the compiler, which takes seconds.
-        return False
-
     def __init__(self, result: Any) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._result = result
         self.calls: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any]]] = []
 

@@ -1,4 +1,4 @@
-"""Placing a dispatch mode where it belongs on the thread's mode stack.
+"""Dispatch modes, and where they belong on the thread's mode stack.
 
 The modes of a thread are called from the top of the stack down, and PyTorch's own ``with`` statement only ever pushes
 on top.  A mode that stands for the device has to be the last one called, whatever the user pushed before or pushes
@@ -9,6 +9,18 @@ from __future__ import annotations
 
 from torch._C import _len_torch_dispatch_stack, _pop_torch_dispatch_stack, _push_on_torch_dispatch_stack
 from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Mode(TorchDispatchMode):
+    """What every dispatch mode here is."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
 
 def push_at_bottom(mode: TorchDispatchMode) -> None:

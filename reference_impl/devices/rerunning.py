@@ -17,6 +17,7 @@ from reference_impl.devices.operators import (
     argument,
     fresh_results,
     fresh_tensors,
+    traits,
     written_tensors,
 )
 
@@ -166,7 +167,7 @@ def _with_tensors_for_numbers(positions: Sequence[int], args: Args) -> Args:
 @functools.cache
 def _elementwise_tensors(func: OpOverload) -> tuple[int, ...]:
     """Where an elementwise operator takes tensors, or numbers in their place."""
-    if torch.Tag.pointwise not in func.tags or func.namespace != "aten":
+    if torch.Tag.pointwise not in func.tags or not traits(func).builtin:
         return ()
     return tuple(
         index

@@ -157,7 +157,7 @@ def _note(values: Iterable[Any], key: list[Any], tensors: dict[int, torch.Tensor
 def _tried(func: OpOverload, args: Args, kwargs: Kwargs, tensors: dict[int, torch.Tensor]) -> Outcome:
     # A trial on scratch memory knows the layout that this device gives.  The operator's meta kernel only predicts it,
     # but does not mind values; and a custom operator's fake kernel is what its author wants to be asked.
-    ways = (_on_scratch, on_meta) if func.namespace == "aten" else (on_meta, _on_scratch)
+    ways = (_on_scratch, on_meta) if traits(func).builtin else (on_meta, _on_scratch)
     try:
         return _try(func, args, kwargs, tensors, ways[0])
     except Exception as first:

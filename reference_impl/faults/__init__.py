@@ -12,6 +12,7 @@ from reference_impl.faults import (
     contexts,
     handles,
     hooks,
+    host_settings,
     lifetimes,
     liveness,
     other_faces,
@@ -25,6 +26,7 @@ from reference_impl.faults.fault import Fault
 
 FAULTS: tuple[Fault, ...] = (
     *states.FAULTS,
+    *host_settings.FAULTS,
     *other_faces.FAULTS,
     *lifetimes.FAULTS,
     *handles.FAULTS,

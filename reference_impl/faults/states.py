@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import random
 import threading
 import time
@@ -171,35 +170,6 @@ class SkipsEveryThousandthReplay(SkipsEveryThirdReplay):
     """Nine hundred and ninety-nine replays work, the next does nothing: a counter with three digits."""
 
     slots = 1000
-
-
-@FAULTS.graph_class("replay.host-settings-kept")
-class ReplaySwitchesAutocastOff(CUDAGraph):
-    """A replay leaves autocast off, for fear that it might touch the captured work."""
-
-    def replay(self) -> None:
-        super().replay()
-        torch.set_autocast_enabled("cpu", False)
-
-
-@FAULTS.graph_class("replay.host-settings-kept")
-class ReplayEnablesGradients(CUDAGraph):
-    """A replay puts the gradient mode to what is usual, not to what it was."""
-
-    def replay(self) -> None:
-        try:
-            super().replay()
-        finally:
-            torch.set_grad_enabled(True)
-
-
-@FAULTS.graph_class("capture.host-settings-kept")
-class CaptureStopsTheGarbageCollector(CUDAGraph):
-    """capture_begin stops the garbage collector, and nobody starts it again."""
-
-    def capture_begin(self, *arguments: Any, **settings: Any) -> None:
-        gc.disable()
-        super().capture_begin(*arguments, **settings)
 
 
 @FAULTS.graph_class("replay.performs-work")

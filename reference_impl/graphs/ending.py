@@ -52,7 +52,7 @@ class Ending:
         if self._noting is not None:
             self._noting.remove()
         for handle in self._replayed_on:  # and for no other stream: one of those may be capturing
-            guarded("synchronization before release", lambda handle=handle: _wait(device.runtime, handle))  # type: ignore[misc]  # bound at once
+            guarded("synchronization before release", _wait, device.runtime, handle)
         for callback in list(self._callbacks.values()):
             guarded("destroy callback", callback)
         self._callbacks.clear()

@@ -42,31 +42,21 @@ class Hooks(dict[int, Hook]):
         One that an earlier hook of this firing removes still runs, one that it registers runs from the next firing on;
         an exception stops the firing and goes to the caller.
         """
-        if self:
-            for hook in tuple(self.values()):
-                hook(argument)
+        for hook in tuple(self.values()):
+            hook(argument)
 
     def fire_guarded(self, argument: Any) -> None:
         """Call the hooks that are registered now; an exception is logged and goes no further."""
-        if self:
-            for hook in tuple(self.values()):
-                try:
-                    hook(argument)
-                except Exception:
-                    log_failure(f"{self._moment} hook")
+        for hook in tuple(self.values()):
+            guarded(f"{self._moment} hook", hook, argument)
 
 
-def guarded(what: str, call: Callable[[], object]) -> None:
+def guarded(what: str, call: Callable[..., object], *arguments: object) -> None:
     """Call what must not disturb its caller: an exception is logged and goes no further."""
     try:
-        call()
+        call(*arguments)
     except Exception:
-        log_failure(what)
-
-
-def log_failure(what: str) -> None:
-    """Log the exception that is being handled."""
-    _log.exception("a graph's %s raised", what)
+        _log.exception("a graph's %s raised", what)
 
 
 class GlobalHooks:

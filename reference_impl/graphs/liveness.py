@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators
+from reference_impl.devices.mode_stack import Mode
 from reference_impl.devices.protocol import Device, current_stream_capturing
 from reference_impl.graphs.places import Place
 
@@ -50,20 +50,15 @@ class _Input:
         )
 
 
-class LivenessTracker(TorchDispatchMode):
+class LivenessTracker(Mode):
     """Watches a capture's operators for tensors that come from outside; holds none of them.
 
     Args:
         device: knows what its kernels can reach, and which memory belongs to a pool.
     """
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # Guarding the mode against the compiler would import the compiler, which takes seconds.
-        return False
-
     def __init__(self, device: Device) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._device = device
         self._inputs: dict[int, _Input] = {}
         self._made_inside: set[int] = set()
@@ -74,12 +69,13 @@ class LivenessTracker(TorchDispatchMode):
         kwargs = kwargs or {}
         if not current_stream_capturing(self._device):
             return func(*args, **kwargs)
-        if func.name() in ("aten::lift_fresh", "aten::lift_fresh_copy"):
-            self._note_made_inside(args)  # a literal of the program
-        if operators.is_view(func):
+        traits = operators.traits(func)
+        if traits.literal:
+            self._note_made_inside(args)
+        if traits.view:
             return func(*args, **kwargs)  # no kernel reads anything yet
         for tensor in operators.tensors_in((*args, *kwargs.values())):
-            self._note_input(tensor, func.name())
+            self._note_input(tensor, traits.name)
         result = func(*args, **kwargs)
         self._note_made_inside(result)
         return result

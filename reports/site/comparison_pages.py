@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from conformance.comparing.changes import Change
 from conformance.comparing.comparison import Comparison, compare
 from conformance.comparing.found import Found, RequirementChange, TestChange
 from conformance.comparing.text import TITLES, outcome_of
 from conformance.errors import ExitStatus
+from conformance.records.verdicts import Verdict
 from reports.formats.runs import RecordedRun
 from reports.model import Column
 from reports.site.map import Map
 from reports.site.series import Series
 
+_TROUBLES = frozenset(verdict.value for verdict in Verdict if verdict.is_trouble)
 _STYLES = {ExitStatus.CONFORMING: "holds", ExitStatus.NOT_CONFORMING: "fails"}
 
 
@@ -40,14 +43,40 @@ class Pair:
         return outcome_of(self.comparison)
 
 
+_Item = TypeVar("_Item", RequirementChange, TestChange)
+
+
+@dataclass(frozen=True)
+class Entries(Generic[_Item]):
+    """The requirements, or the tests, that became alike.
+
+    Attributes:
+        title: what they are.
+        noun: for one of them.
+        shown: what a reader should see at once.
+        folded: what is right, and only new or gone.
+        more: how many there are beside these.
+    """
+
+    title: str
+    noun: str
+    shown: tuple[_Item, ...]
+    folded: tuple[_Item, ...]
+    more: int
+
+    @property
+    def items(self) -> tuple[_Item, ...]:
+        return self.shown + self.folded
+
+
 @dataclass(frozen=True)
 class Section:
     """What became alike of requirements and of tests."""
 
     title: str
     key: str
-    requirements: Found[RequirementChange]
-    tests: Found[TestChange]
+    requirements: Entries[RequirementChange]
+    tests: Entries[TestChange]
 
 
 @dataclass(frozen=True)
@@ -97,7 +126,10 @@ def comparison_page(pair: Pair, places: Map) -> ComparisonPage:
         counts=tuple(_counts(comparison)),
         sections=tuple(
             Section(
-                title, change.value, comparison.requirements.get(change, Found()), comparison.tests.get(change, Found())
+                title,
+                change.value,
+                _entries("Requirements", "requirement", change, comparison.requirements.get(change, Found())),
+                _entries("Tests", "test", change, comparison.tests.get(change, Found())),
             )
             for change, title in TITLES.items()
             if change in comparison.requirements or change in comparison.tests
@@ -105,6 +137,18 @@ def comparison_page(pair: Pair, places: Map) -> ComparisonPage:
         style=_STYLES.get(comparison.exit_status, "incomplete"),
         places=places,
     )
+
+
+def _entries(title: str, noun: str, change: Change, found: Found[_Item]) -> Entries[_Item]:
+    folded = tuple(one for one in found.items if _is_right(change, one))
+    shown = tuple(one for one in found.items if one not in folded)
+    return Entries(title, noun, shown, folded, found.count - len(found.items))
+
+
+def _is_right(change: Change, one: RequirementChange | TestChange) -> bool:
+    """Whether `one` is in one record only, where nothing is wrong with it."""
+    verdicts = {Change.NEW: one.after, Change.GONE: one.before}
+    return change in verdicts and verdicts[change] not in _TROUBLES
 
 
 def _counts(comparison: Comparison) -> Sequence[tuple[str, int, int]]:

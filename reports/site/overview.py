@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from conformance.records.causes import number
+from conformance.requirements.profiles import PROFILES
+from conformance.requirements.vocabulary import Level
 from reports.formats.runs import RecordedRun
-from reports.model import CauseRow, Column, Report
+from reports.model import CauseRow, Causes, Column, Finding, Report
 from reports.site.comparison_pages import Pair
 from reports.site.map import COMPARE, DETECTION, FAILURES, READING, Map
+from reports.site.record_pages import claimable, is_of_profile
 from reports.words import PROFILE_STANDINGS
 
 #: Answers of one question, and causes of one record; the pages that they lead to have all.
@@ -67,10 +71,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Roots:
-    """Why tests of one record went wrong, the largest cause first."""
+    """Why tests of one record went wrong, the largest cause first.
+
+    Attributes:
+        tests, noted: how many did, and how many more failed at what is left open, in words.
+        musts: the first musts that are not met: the causes of these need not be the largest.
+        more_musts, more: how many musts and causes there are beside these.
+    """
 
     line: Line
     tests: str
+    noted: str
+    musts: tuple[Finding, ...]
+    more_musts: int
     rows: tuple[CauseRow, ...]
     more: int
 
@@ -119,26 +132,35 @@ def overview(report: Report, runs: Sequence[RecordedRun], pairs: Sequence[Pair],
         for remark in run.record.remarks:
             remarks.setdefault(remark, []).append(run.column.label)
     of_one = {f"{label}: {remark}." for remark, labels in remarks.items() for label in labels}
-    profiles = tuple(dict.fromkeys(name for run in runs for name in run.record.assessment.profiles))
+    profiles = tuple(name for name in PROFILES if any(name in run.record.assessment.profiles for run in runs))
     lines = tuple(_line(run, profiles, places) for run in runs)
     by_anchor = {line.column.anchor: line for line in lines}
     return Overview(
         questions=tuple(_questions(report, runs, pairs, places)),
         profiles=profiles,
         lines=lines,
-        roots=tuple(
-            Roots(
-                by_anchor[one.column.anchor],
-                one.tests,
-                one.rows[:_CAUSES],
-                len(one.rows) - len(one.rows[:_CAUSES]),
-            )
-            for one in report.causes
-        ),
+        roots=tuple(_roots(one, by_anchor[one.column.anchor], report.findings) for one in report.causes),
         notices=tuple(text for text in report.notices if text not in of_one),
         remarks=tuple(Remark(text, tuple(labels)) for text, labels in remarks.items()),
         places=places,
     )
+
+
+def _roots(causes: Causes, line: Line, findings: Sequence[Finding]) -> Roots:
+    musts = [one for one in findings if one.column is causes.column and _is_level(one, "must")]
+    return Roots(
+        line=line,
+        tests=causes.tests,
+        noted=causes.noted,
+        musts=tuple(musts[:_SHOWN]),
+        more_musts=len(musts[_SHOWN:]),
+        rows=causes.rows[:_CAUSES],
+        more=len(causes.rows[_CAUSES:]),
+    )
+
+
+def _is_level(finding: Finding, level: Level) -> bool:
+    return finding.requirement is not None and finding.requirement.level == level
 
 
 def _line(run: RecordedRun, profiles: Sequence[str], places: Map) -> Line:
@@ -176,7 +198,7 @@ def _tally(column: Column, heading: str) -> str:
 def _questions(report: Report, runs: Sequence[RecordedRun], pairs: Sequence[Pair], places: Map) -> Iterator[Question]:
     yield _shortened(
         "Is my backend ready for keep_graph?",
-        [Link(f"{run.column.label}: {_ready(run)}", places.record(run.column), "profiles") for run in runs],
+        [Link(f"{run.column.label}: {_ready(run, report)}", places.record(run.column), "profiles") for run in runs],
         Link("all implementations and profiles", "index.html", "profiles"),
     )
     yield _shortened(
@@ -188,31 +210,49 @@ def _questions(report: Report, runs: Sequence[RecordedRun], pairs: Sequence[Pair
     yield Question("How do I reproduce a failure?", tuple(_reproduce(report, places)))
     yield _shortened(
         "What may I claim?",
-        [Link(f"{run.column.label}: {run.column.claim.headline}", places.record(run.column), "claim") for run in runs],
+        [Link(f"{run.column.label}: {_claim(run)}", places.record(run.column), "claim") for run in runs],
         Link("all implementations", "index.html", "implementations"),
     )
-    yield Question("How much does the kit detect?", (_detected(report), Link("what that means", READING, "detection")))
+    yield Question("How much does the kit detect?", (*_detected(report), Link("what that means", READING, "detection")))
 
 
 def _shortened(text: str, answers: Sequence[Link], more: Link) -> Question:
     return Question(text, tuple(answers[:_SHOWN]), more if len(answers) > _SHOWN else None)
 
 
-def _ready(run: RecordedRun) -> str:
+def _ready(run: RecordedRun, report: Report) -> str:
     standing = run.record.assessment.profiles.get(_PROFILE)
-    return f"not documented for {run.record.header.revision}" if standing is None else PROFILE_STANDINGS[standing]
+    if standing is None:
+        return f"not documented for {run.record.header.revision}"
+    advice = sum(
+        one.column is run.column and _is_level(one, "should") and is_of_profile(one, _PROFILE)
+        for one in report.findings
+    )
+    rest = f"; {number(advice, 'piece')} of its advice not followed" if advice else ""
+    return PROFILE_STANDINGS[standing] + rest
+
+
+def _claim(run: RecordedRun) -> str:
+    names = ", ".join(claimable(run))
+    return run.column.claim.headline + (f" Could be claimed alone, with --profile: {names}." if names else "")
 
 
 def _reproduce(report: Report, places: Map) -> Iterator[Link]:
     if not report.findings:
         yield Link("Nothing went wrong in these runs.", FAILURES)
         return
-    first = report.findings[0]
-    yield Link(f"for example {first.title} on {first.column.label}: command and script", places.failure(first), "again")
+    first, what = report.findings[0], "command"
+    scripted = next((one for one in report.findings if one.tests and one.tests[0].reproducer), None)
+    if scripted is not None:
+        first, what = scripted, "command and script"
+    yield Link(f"for example {first.title} on {first.column.label}: {what}", places.failure(first), "again")
     yield Link("each failure has a page with the command that runs it again", FAILURES)
 
 
-def _detected(report: Report) -> Link:
+def _detected(report: Report) -> Iterator[Link]:
     if report.detection is None:
-        return Link("This report was made without the table of a self-check, so it does not say.", DETECTION)
-    return Link(report.detection.headline, DETECTION)
+        yield Link("This report was made without the table of a self-check, so it does not say.", DETECTION)
+        return
+    yield Link(report.detection.headline, DETECTION)
+    for notice in report.detection.notices:
+        yield Link(notice, DETECTION)

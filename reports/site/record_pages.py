@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.requirements.profiles import PROFILES, profile_of
+from conformance.records.assessment import Standing
+from conformance.records.verdicts import RunVerdict
+from conformance.requirements.profiles import CORE, PROFILES, profile_of
 from reports.formats.runs import RecordedRun
 from reports.model import Absence, Column, Finding, Observation, Report
 from reports.site.map import Map
@@ -19,7 +21,7 @@ class ProfileLine:
     Attributes:
         name, meaning: of the profile.
         standing: what is said, in words.
-        findings: the musts of it that are not met.
+        findings: what of it is not met, the musts first.
     """
 
     name: str
@@ -30,11 +32,16 @@ class ProfileLine:
 
 @dataclass(frozen=True)
 class RecordPage:
-    """The page."""
+    """The page.
+
+    Attributes:
+        claimable: see the function of that name.
+    """
 
     column: Column
     name: str
     claim_line: str
+    claimable: tuple[str, ...]
     remarks: tuple[str, ...]
     profiles: tuple[ProfileLine, ...]
     findings: tuple[Finding, ...]
@@ -53,6 +60,7 @@ def record_pages(report: Report, runs: Sequence[RecordedRun], places: Map) -> It
             column=column,
             name=run.name,
             claim_line=run.record.claim.line,
+            claimable=claimable(run),
             remarks=run.record.remarks,
             profiles=tuple(_profiles(run, findings)),
             findings=findings,
@@ -64,10 +72,23 @@ def record_pages(report: Report, runs: Sequence[RecordedRun], places: Map) -> It
         yield places.record(column), page
 
 
+def claimable(run: RecordedRun) -> tuple[str, ...]:
+    """The profiles that a run of a class that does not conform as a whole could claim, had it asked for them alone."""
+    assessment = run.record.assessment
+    met = assessment.profiles_that_are(Standing.MET)
+    is_rejected = run.column.claim.verdict is RunVerdict.DOES_NOT_CONFORM and not assessment.target.profiles
+    # The core is part of whatever is asked for.
+    return met if is_rejected and CORE in met else ()
+
+
 def _profiles(run: RecordedRun, findings: Sequence[Finding]) -> Iterator[ProfileLine]:
-    by_profile: dict[str, list[Finding]] = {}
-    for one in findings:
-        if one.requirement is not None and one.requirement.level == "must":
-            by_profile.setdefault(profile_of(one.requirement), []).append(one)
-    for name, standing in run.record.assessment.profiles.items():
-        yield ProfileLine(name, PROFILES[name].meaning, PROFILE_STANDINGS[standing], tuple(by_profile.get(name, ())))
+    standings = run.record.assessment.profiles
+    for name in filter(standings.__contains__, PROFILES):
+        of_it = tuple(one for one in findings if is_of_profile(one, name))
+        yield ProfileLine(name, PROFILES[name].meaning, PROFILE_STANDINGS[standings[name]], of_it)
+
+
+def is_of_profile(finding: Finding, name: str) -> bool:
+    """Whether a must or a piece of advice that is not met is part of the profile of that `name`."""
+    entry = finding.requirement
+    return entry is not None and entry.scored and not entry.composite and profile_of(entry) == name

@@ -22,7 +22,9 @@ from reports.words import ALIKE, CAUSES, DETECTION, OBSERVATIONS, Tone, Word, se
 _BAR_WIDTH = 1000
 _WORDS = {"causes": CAUSES, "alike": ALIKE, "observations": OBSERVATIONS, "detection": DETECTION}
 #: Should anything hostile get past the escaping all the same, the browser still runs and loads nothing else.
-_POLICY = "default-src 'none'; style-src {styles}; script-src {script}; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src {styles}; script-src {script}; img-src data:; base-uri 'none'; form-action 'none'"
+)
 
 #: The files that the pages of a site share, by their paths in its folder.
 ASSETS = ("assets/site.css", "assets/site.js")
@@ -78,7 +80,8 @@ class Renderer:
         )
 
     def _whole(self, **values: object) -> str:
-        return _template("layout").render(site_title=self._title, navigation=NAVIGATION, **values).strip() + "\n"
+        whole = _template("layout").render(site_title=self._title, navigation=NAVIGATION, icon=_icon(), **values)
+        return whole.strip() + "\n"
 
 
 def _body(page: Page, site: Site) -> Markup:
@@ -117,6 +120,7 @@ def _environment() -> Environment:
     )
     environment.filters["seconds"] = seconds
     environment.filters["number"] = number
+    environment.filters["moment"] = _moment
     environment.filters["sentence"] = capital
     environment.filters["bar"] = _bar
     environment.filters["cells"] = _cells
@@ -126,6 +130,12 @@ def _environment() -> Environment:
 @cache
 def _template(name: str) -> Template:
     return _environment().get_template(f"{name}.html.j2")
+
+
+def _moment(time: str) -> Markup:
+    """A record's point in time, in two parts between which a line may end."""
+    day, _, rest = time.partition("T")
+    return Markup('<span class="when">{}</span> <span class="when">{}</span>').format(day, visible(rest))
 
 
 def _cells(cells: Iterable[Cell], href: Callable[..., str], places: Map) -> Markup:
@@ -151,6 +161,12 @@ def _still(word: Word) -> Markup:
 @cache
 def _verdict(word: Word) -> Markup:
     return Markup('<span aria-hidden="true">{}</span> {}').format(word.symbol, word.text)
+
+
+@cache
+def _icon() -> str:
+    """An address that is the icon: of a page that names none, browsers ask its host for one."""
+    return "data:image/svg+xml;base64," + base64.b64encode(asset("assets/icon.svg").encode()).decode()
 
 
 def _hash(text: str) -> str:

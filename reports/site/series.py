@@ -1,7 +1,8 @@
-"""Records of one implementation, in the order of their runs."""
+"""Records of one implementation, in the order of its releases."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ class Series:
 
     Attributes:
         title: of it.
-        runs: the oldest first.
+        runs: of the oldest release first, and of one release the oldest first.
     """
 
     title: str
@@ -28,7 +29,7 @@ class Series:
 
     @property
     def pairs(self) -> tuple[tuple[RecordedRun, RecordedRun], ...]:
-        """What is compared: the newest with the oldest, and each of the latest with the one before.
+        """What is compared: the last with the first, and each of the last ones with the one before.
 
         Nothing can rest on a record that is refuted.
         """
@@ -53,4 +54,11 @@ def series_of(runs: Sequence[RecordedRun]) -> tuple[Series, ...]:
 
 
 def _in_order(runs: Iterable[RecordedRun]) -> tuple[RecordedRun, ...]:
-    return tuple(sorted(runs, key=lambda run: milliseconds_of(run.record.header.started_at)))
+    """The `runs` by release and time: a release may be run again after a later one, as with newer suites."""
+    return tuple(sorted(runs, key=_place))
+
+
+def _place(run: RecordedRun) -> tuple[tuple[int, ...], int]:
+    header = run.record.header
+    # A run that could not start has no revision.
+    return tuple(map(int, re.findall(r"\d+", header.revision))), milliseconds_of(header.started_at)

@@ -53,7 +53,8 @@ GROUPS = 4
 _STRANGE = """() => {
     const all = [...document.querySelectorAll('*')];
     const attributes = all.flatMap((one) => [...one.attributes].map((each) => each.name));
-    const addresses = all.flatMap((one) => [one.href, one.src, one.action]);
+    const icon = document.head.querySelector('link[rel=icon]');
+    const addresses = all.filter((one) => one !== icon).flatMap((one) => [one.href, one.src, one.action]);
     const own = 'script[src$="site.js"], script[type="application/json"]';
     return {
         elements: all.map((one) => one.localName).filter((name) => STRANGERS.includes(name)),

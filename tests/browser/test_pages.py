@@ -13,10 +13,10 @@ from tools.browser.serving import Served
 
 Visits = Callable[..., Visit]
 
-#: Each address that an element leads to or loads, as the browser resolves it, and the ids of the page.
+#: Each address that an element leads to or loads, as the browser resolves it, but for the icon, and the page's ids.
 _ADDRESSES = """() => ({
     links: [...document.querySelectorAll('a[href], area[href]')].map((one) => one.href),
-    loads: [...document.querySelectorAll('link[href], [src]')].map((one) => one.href || one.src),
+    loads: [...document.querySelectorAll('link[href]:not([rel=icon]), [src]')].map((one) => one.href || one.src),
     ids: [...document.querySelectorAll('[id]')].map((one) => one.id),
 })"""
 #: How much of the page lies beside the window, and the elements that lie there.

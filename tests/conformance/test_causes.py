@@ -14,7 +14,7 @@ from conformance.cli import main
 from conformance.records import causes as causes_module
 from conformance.records.causes import Cause, Causes
 from conformance.records.result import TestResult
-from conformance.records.symptoms import symptom_of
+from conformance.records.symptoms import NOT_EACH_TIME, symptom_of
 from conformance.records.verdicts import Verdict
 from conformance.requirements.registry import Requirement
 from tests.conformance.conftest import Kit
@@ -25,6 +25,10 @@ ONE = Requirement("area.one", "area", "must", "One.", ("a page",), "2.8")
 TWO = Requirement("area.two", "area", "should", "Two.", ("a page",), "2.8")
 OPEN = Requirement("area.open", "area", "may", "Open.", ("a page",), "2.8")
 REQUIREMENTS = (ONE, TWO, OPEN)
+
+#: What PyTorch puts behind the errors of a runtime.
+ADVICE = "Search for `cudaErrorIllegalState' in https://docs.example.org/types.html for more information."
+LOGGED = f"{ADVICE}\nThe CUDA driver logged these messages, which may provide useful details:\n"
 
 #: A class that lacks ten names, and tests that want the n-th of them n times, in the several ways of tests.
 TESTS = """
@@ -160,6 +164,25 @@ def test_names_that_no_header_has_are_not_kept() -> None:
             ),
             "f() takes no pool",
         ),
+        (
+            (
+                "<Stream at=0x1414> instead of <Stream at=0x0>, after DeviceError: it is spoiled\nSearch for it",
+                "<Stream at=0x3efc> instead of <Stream at=0x0>, after DeviceError",
+            ),
+            "<Stream at=0x1414> instead of <Stream at=0x0>, after DeviceError",
+        ),
+        (("the stream still captures", f"the stream still captures{NOT_EACH_TIME}"), "the stream still captures"),
+        (
+            (
+                f"DeviceError: not in this state\n{ADVICE}",
+                f"left behind: a small computation raised DeviceError: not in this state {ADVICE}",
+            ),
+            "DeviceError: not in this state",
+        ),
+        (
+            tuple(f"DeviceError: invalid\n{LOGGED}no executable\nReturning {number}" for number in (1, 901)),
+            "DeviceError: invalid (no executable)",
+        ),
     ],
 )
 def test_values_of_a_test_make_no_cause_of_their_own(texts: tuple[str, str], words: str) -> None:
@@ -171,6 +194,8 @@ def test_values_of_a_test_make_no_cause_of_their_own(texts: tuple[str, str], wor
 def test_what_has_other_words_is_another_cause() -> None:
     results = [failed("a", "KeyError: 'x' in pool"), failed("b", "KeyError: 'x' in graph")] * 2
     assert [cause.tests for cause in ranked(results)] == [2, 2]
+    logged = [failed(text, f"DeviceError: invalid\n{LOGGED}{text}") for text in ("no template", "no executable")] * 2
+    assert [cause.tests for cause in ranked(logged)] == [2, 2]
     different_owner = [failed("a", "AttributeError: 'A' object has no attribute 'x'")] * 2
     different_owner += [failed("b", "AttributeError: 'B' object has no attribute 'x'")] * 2
     assert [cause.words for cause in ranked(different_owner)] == ["A has no x", "B has no x"]
@@ -239,13 +264,17 @@ def lost(test: str, verdict: Verdict, stacks: str, calls: Sequence[str] = (), **
     )
 
 
-def test_crashes_are_grouped_by_signal_and_place() -> None:
+def test_crashes_are_grouped_by_end_and_place() -> None:
     results = [
         *(lost(f"a{number}", Verdict.CRASH, STACKS.format(line=53), signal="SIGABRT") for number in range(3)),
         *(lost(f"b{number}", Verdict.CRASH, STACKS.format(line=53), signal="SIGSEGV") for number in range(2)),
         *(lost(f"c{number}", Verdict.TIMEOUT, STACKS.format(line=57), signal="SIGTERM") for number in range(4)),
+        *(lost(f"d{number}", Verdict.CRASH, STACKS.format(line=53), exit_status=7) for number in range(6)),
+        *(lost(f"e{number}", Verdict.CRASH, STACKS.format(line=53), exit_status=8) for number in range(5)),
     ]
     assert [cause.words for cause in ranked(results)] == [
+        "the process ended with exit status 7, in __del__ (bad.py:53)",
+        "the process ended with exit status 8, in __del__ (bad.py:53)",
         "did not come back, in __del__ (bad.py:57)",
         "the process ended by SIGABRT, in __del__ (bad.py:53)",
         "the process ended by SIGSEGV, in __del__ (bad.py:53)",

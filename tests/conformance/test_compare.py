@@ -284,7 +284,7 @@ def test_regressions_of_an_incomplete_record_are_told(pair: Any) -> None:
     comparison = pair({T1: Verdict.PASS, T2: Verdict.PASS}, {T1: Verdict.FAIL, T2: None}, after={"ends": False})
     assert changes(comparison)[1] == {"regressed": [T1], "undecided": [T2]}
     assert comparison.exit_status == ExitStatus.USAGE
-    assert "INCOMPLETE: 1 requirement and 1 test regressed in what was run" in text_of(comparison)
+    assert "INCOMPLETE: 1 requirement (1 must) and 1 test regressed in what was run" in text_of(comparison)
 
 
 def test_an_old_record_that_is_incomplete_is_named(pair: Any) -> None:
@@ -350,10 +350,9 @@ def test_another_revision_asks_for_more(pair: Any) -> None:
         after={"subject": later, "decides": decides},
     )
     requirements, tests = changes(comparison)
-    assert (requirements, tests) == ({"changed": ["area.later"]}, {"new": [T2]})
-    (changed,) = comparison.requirements[Change.CHANGED].items
-    assert (changed.before, changed.after) == ("not asked", "fail")
-    assert changed.differences == ("asked of cuda 2.14 only",)
+    assert (requirements, tests) == ({"new": ["area.later"]}, {"new": [T2]})
+    (new,) = comparison.requirements[Change.NEW].items
+    assert (new.before, new.after, new.differences) == ("not asked", "fail", ())
     assert "another revision: '2.13' and '2.14'" in comparison.notes
 
 
@@ -377,6 +376,7 @@ def test_new_and_gone_requirements(pair: Any) -> None:
         ({}, {"started_at": "2026-01-01T01:00:00+01:00"}, "both runs began at"),
         ({}, {"started_at": "2026-01-01T00:00:00.5Z"}, None),
         ({}, {"started_at": "2025-12-31T23:59:59Z"}, "the new run began before the old one"),
+        ({}, {"started_at": "2025-12-31T23:59:59Z", "subject": replace(SUBJECT, revision="2.14")}, None),
         ({}, {"started_at": "2026-01-01T00:30:00+01:00"}, "the new run began before the old one"),
         ({}, {"subject": replace(SUBJECT, name="yours")}, "another implementation: 'mine' and 'yours'"),
         ({}, {"subject": replace(SUBJECT, dialect="xpu")}, "another dialect: 'cuda' and 'xpu'"),
@@ -410,7 +410,7 @@ def test_what_the_kit_could_not_decide_is_no_clean_comparison(pair: Any) -> None
     comparison = pair({T1: Verdict.PASS, T2: Verdict.PASS}, {T1: Verdict.ERROR, T2: Verdict.FAIL})
     assert comparison.exit_status == ExitStatus.KIT_FAILED
     outcome = text_of(comparison).splitlines()[-1]
-    assert outcome.startswith("ERROR: 1 requirement and 1 test regressed in what could be decided; the kit")
+    assert outcome.startswith("ERROR: 1 requirement (no must) and 1 test regressed in what could be decided; the kit")
     # Of an old one, only less can be said.
     assert pair({T1: Verdict.ERROR, T2: Verdict.PASS}, {T1: Verdict.PASS, T2: Verdict.PASS}).exit_status == 0
 
@@ -459,7 +459,7 @@ def test_what_is_shown_is_bounded_and_counted(pair: Any) -> None:
     data = data_of(comparison)
     assert data["tests"]["regressed"]["count"] == 100
     assert len(data["tests"]["regressed"]["first"]) == Found.KEPT
-    assert text.splitlines()[-1] == data["outcome"] == "REGRESSED: 1 requirement and 100 tests regressed"
+    assert text.splitlines()[-1] == data["outcome"] == "REGRESSED: 1 requirement (1 must) and 100 tests regressed"
 
 
 def test_data_and_text_say_the_same(pair: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

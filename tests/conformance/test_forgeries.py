@@ -444,7 +444,7 @@ def test_a_record_of_other_suites_says_that_nothing_was_compared(
         lines[0]["suite_digest"] = "0" * 64
         delete(lines, {guilty()})
 
-    path, remark = forged(edit), "its suites are not the installed ones"
+    path, remark = forged(edit), "made with other suites than the installed ones"
     assert read_record(path).claim.verdict is RunVerdict.CONFORMS
     assert main(["report", str(path), "--output", str(tmp_path / "report")]) == ExitStatus.CONFORMING
     assert f"note:    {remark}" in capsys.readouterr().out

@@ -612,6 +612,62 @@ def test_number_of_examples(kit: Kit, options: tuple[str, ...], drawn: int) -> N
     assert record.header.options.get("examples") == (0.5 if len(options) == 2 else None)
 
 
+@pytest.mark.usefixtures("same_hypothesis_profile")
+def test_what_goes_wrong_in_one_example_and_not_again_is_no_pass(kit: Kit) -> None:
+    kit.tests("""
+        import itertools
+        from hypothesis import given, strategies as st
+
+        from conformance.errors import HarnessError
+        from conformance.property_tests import Examples, examples
+        from conformance.reproducing.script import Script
+
+        def run(example):
+            sample, turns = Examples(), itertools.count()
+
+            @examples(10)
+            @given(data=st.data())
+            def holds(data):
+                sample.begin()
+                example(next(turns), sample, data.draw)
+
+            sample.run(holds)
+
+        @requirement("alpha.one")
+        @pytest.mark.parametrize("error", [OSError("jam"), HarnessError("no paper")], ids=["class", "kit"])
+        def test_raises(impl, error):
+            def example(turn, sample, draw):
+                draw(st.integers())
+                if turn == 3:
+                    raise error
+
+            run(example)
+
+        @requirement("alpha.one")
+        def test_draws(impl):
+            run(lambda turn, sample, draw: draw(st.integers() if turn % 2 else st.booleans()))
+
+        @requirement("alpha.two")
+        def test_rejects(impl):
+            def example(turn, sample, draw):
+                draw(st.integers())
+                with sample.judged(Script(impl)):
+                    if turn == 3:
+                        fail("paper", "none")
+
+            run(example)
+    """)
+    _, record = kit.recorded()
+    assert [(result.verdict, result.message) for result in record.results] == [
+        (Verdict.FAIL, "OSError: jam"),
+        (Verdict.ERROR, "no paper"),
+        (Verdict.ERROR, record.results[2].message),
+        (Verdict.FAIL, record.results[3].message),
+    ]
+    assert record.results[2].message.startswith("the test draws otherwise each time: FlakyStrategyDefinition: ")
+    assert record.results[3].seen == "none\n(not each time that these calls are made)"
+
+
 @pytest.mark.parametrize("options", [("--examples=3",), ("--explore=5", "--examples=0")])
 def test_numbers_of_examples_that_make_no_sense(kit: Kit, options: tuple[str, ...]) -> None:
     kit.tests(PASSES)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.records.verdicts import Verdict
 from tests.isolation.conftest import session
 
 
@@ -119,3 +120,14 @@ def test_stopping_at_the_first_failure(toy_folder: Path, tmp_path: Path) -> None
     }
     assert not outcome.record.complete
     assert outcome.status == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_crash_that_stops_the_run_comes_with_its_script(hostile_folder: Path, tmp_path: Path, workers: int) -> None:
+    words = ("--impl=backend.py:adapter", "-x", f"-n{workers}", "-k", "test_it and segmentation-fault")
+    outcome = session(hostile_folder, tmp_path / "run.jsonl", *words, HOSTILE="1")
+    (crash,) = (result for result in outcome.record.results if result.verdict is not Verdict.PASS)
+    assert crash.verdict is Verdict.CRASH
+    assert crash.reproducer is not None, outcome.output
+    assert crash.message in crash.reproducer
+    assert len(outcome.record.results) <= workers

@@ -252,7 +252,7 @@ def test_a_class_is_published_and_a_regression_is_not(repository: Repository, tm
     repository.release("2 if self.replays else 1", "a faster one")
     regression = repository.job("refs/tags/v2")
     assert regression.failed == "Compare with what is published", regression.output
-    assert "REGRESSED: 1 requirement and 1 test regressed" in regression.output
+    assert "REGRESSED: 1 requirement (1 must) and 1 test regressed" in regression.output
     assert regression.ran[-1] == "Make the pages"  # to be looked at, and no more
     assert repository.published(tmp_path / "second") == files
 

@@ -119,7 +119,7 @@ def test_what_went_wrong_comes_first_and_the_rest_by_layer(pages: Callable[[Tabl
     page, markdown = both = pages(BAD)
     in_both(
         both,
-        "✗ 2 of 3 faults killed; 0 of 1 variants accepted.",
+        "✗ 2 of 3 faults killed; 0 of 1 variants accepted; 1 script of killed faults not as promised.",
         "✗ survived",
         "✗ false alarm",
         "its script passes with",

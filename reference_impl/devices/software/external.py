@@ -26,9 +26,6 @@ class ExternalMemory:
 
     Args:
         storage: the storage as it is at capture; its address and size are what the graph remembers.
-
-    Attributes:
-        retired: whether the storage was found dead, and poison put in its place.
     """
 
     def __init__(self, storage: torch.UntypedStorage) -> None:
@@ -39,7 +36,6 @@ class ExternalMemory:
         self._aliases: list[torch.Tensor] = []
         self._literal: torch.UntypedStorage | None = None
         self._poison: torch.UntypedStorage | None = None
-        self.retired = False
 
     def hold(self, storage: torch.UntypedStorage) -> None:
         """Keep the storage alive: it holds a literal of the program, not an input."""
@@ -51,6 +47,11 @@ class ExternalMemory:
         alias = with_bits(alias, conjugate=tensor.is_conj(), negative=tensor.is_neg())
         self._aliases.append(alias)
         return alias
+
+    @property
+    def retired(self) -> bool:
+        """Whether the storage was found dead, and poison put in its place."""
+        return self._poison is not None
 
     @property
     def alive(self) -> bool:
@@ -67,7 +68,6 @@ class ExternalMemory:
         return storage if storage is not None and storage.data_ptr() == self.address else self._retire()
 
     def _retire(self) -> torch.UntypedStorage:
-        self.retired = True
         self._poison = torch.full((self.nbytes,), POISON, dtype=torch.uint8).untyped_storage()
         for alias in self._aliases:
             alias.set_(self._poison, alias.storage_offset(), alias.size(), alias.stride())

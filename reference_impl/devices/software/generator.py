@@ -20,6 +20,7 @@ from reference_impl.errors import GraphError
 #: What draws from the default generator are ordered by.
 SERIAL = ("generator", None)
 
+#: Where programs find the functions.
 _PLACES = (torch, torch.random)
 
 
@@ -161,8 +162,8 @@ class Watch:
 
     def _put(self, functions: dict[str, Callable[..., Any]]) -> None:
         for name, function in functions.items():
-            setattr(torch, name, function)
-            setattr(torch.random, name, function)
+            for module in _PLACES:
+                setattr(module, name, function)
 
     def manual_seed(self, seed: int) -> None:
         """Seed the default generator, unless a capture is underway that would not see it.
@@ -175,30 +176,31 @@ class Watch:
 
     def _before_seeding(self, seed: int) -> bool:
         """Whether to seed now; what was asked for before comes from the old state."""
-        if self._listens():
-            draws = self._capturing()
-            if draws is not None:
-                draws.require_seed(seed)
-                return False
-            runtime.finish_serial(SERIAL)
-        return True
+        draws = self._draws()
+        if draws is None:
+            return True
+        draws.require_seed(seed)
+        return False
 
     def _get_rng_state(self) -> torch.Tensor:
-        if self._listens():
-            draws = self._capturing()
-            if draws is not None:
-                return draws.read()
-            runtime.finish_serial(SERIAL)
-        return self._originals["get_rng_state"]()  # type: ignore[no-any-return]
+        draws = self._draws()
+        return self._originals["get_rng_state"]() if draws is None else draws.read()
 
     def _set_rng_state(self, new_state: torch.Tensor) -> None:
-        if self._listens():
-            draws = self._capturing()
-            if draws is not None:
-                draws.set(new_state)
-                return
+        draws = self._draws()
+        if draws is None:
+            self._originals["set_rng_state"](new_state)
+        else:
+            draws.set(new_state)
+
+    def _draws(self) -> CapturedDraws | None:
+        """The draws of the program's capture; or ``None``, once what the program asked for before has been drawn."""
+        if not self._listens():
+            return None
+        draws = self._capturing()
+        if draws is None:
             runtime.finish_serial(SERIAL)
-        self._originals["set_rng_state"](new_state)
+        return draws
 
     def _manual_seed(self, seed: Any) -> torch.Generator:
         if not self._before_seeding(int(seed)):

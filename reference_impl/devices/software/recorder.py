@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch._ops import OpOverload
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_impl.devices import operators, trials
+from reference_impl.devices.mode_stack import Mode
 from reference_impl.devices.rerunning import rerun
 from reference_impl.devices.software.external import tensor_over, with_bits
 from reference_impl.devices.software.generator import SERIAL
@@ -18,20 +18,15 @@ from reference_impl.devices.software.sinks import Sink
 from reference_impl.runtime import Memory
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(Mode):
     """The dispatch mode of a thread whose operators do not simply run.
 
     Args:
         sink_of: returns where operators of this thread go now, or ``None`` to run them at once.
     """
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # Guarding the mode against the compiler would import the compiler, which takes seconds.
-        return False
-
     def __init__(self, sink_of: Callable[[], Sink | None]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._sink_of = sink_of
 
     def __torch_dispatch__(

@@ -46,7 +46,7 @@ def test_the_first_page_answers_five_questions_within_two_clicks(tmp_path: Path)
     answers = [text[start:end] for start, end in zip(places, [*places[1:], text.index("What went wrong")], strict=True)]
     assert "v 2.11: ✓ conforms" in answers[0]
     assert "v 2.14: ✗ does not conform" in answers[0]
-    assert "v 2.11 → v 2.14: REGRESSED: 2 requirements and 2 tests regressed" in answers[1]
+    assert "v 2.11 → v 2.14: REGRESSED: 2 requirements (1 must) and 2 tests regressed" in answers[1]
     assert f"for example {KEEP} on v 2.14" in answers[2]
     assert "v 2.14: Does not conform." in answers[3]
     assert "1 of 1 faults killed; 1 of 1 variants accepted." in answers[4]
@@ -62,6 +62,68 @@ def test_the_first_page_answers_five_questions_within_two_clicks(tmp_path: Path)
         assert site.clicks[name] == 1
         for word in words:
             assert word in site.text(name), (name, word)
+
+
+def test_an_answer_names_the_advice_and_prefers_a_failure_with_a_script(tmp_path: Path) -> None:
+    entries = (replace(REQUIREMENTS[3], capability="keep_graph"), *REQUIREMENTS[:3], *REQUIREMENTS[4:])
+    crashed = result("replay.py::test_twice", "replay.twice", Verdict.CRASH, message="m", reproducer="import torch\n")
+    failed = result("replay.py::test_now", "replay.reads-now", FAIL, message="m")
+    site = Site([sample(tmp_path / "run.jsonl", (GOOD[0], failed, crashed), requirements=entries)], tmp_path / "out")
+    text, record = site.text("index.html"), site.text("records/sample.Graph.html")
+    assert "sample.Graph: ✓ conforms; 1 piece of its advice not followed" in text
+    assert "raw handles ✓ conforms should replay.twice" in record
+    assert "for example replay.twice on sample.Graph: command and script" in text
+    # Its cause is no larger than the other's, but no claim can be made with it.
+    assert "Musts that are not met: replay.reads-now" in text
+
+
+def test_profiles_that_are_met_can_be_claimed_alone(tmp_path: Path) -> None:
+    failed = result("keep.py::test_outlives", KEEP, FAIL, message="m")
+    core = result("replay.py::test_now", "replay.reads-now", FAIL, message="m")
+    for name, results, words in (
+        ("beside", (failed, *GOOD[1:]), "Does not conform. Could be claimed alone, with --profile: core."),
+        ("core", (GOOD[0], core, *GOOD[2:]), "sample.Graph: Does not conform. How much"),
+        ("asked", (failed, *GOOD[1:]), "sample.Graph: Does not conform in what was asked for: core, keep-graph. How"),
+    ):
+        options = {"profile": ["core", "keep-graph"]} if name == "asked" else {}
+        site = Site([sample(tmp_path / f"{name}.jsonl", results, options=options)], tmp_path / name)
+        assert words in site.text("index.html")
+        assert ("--profile=core" in site.text("records/sample.Graph.html")) == (name == "beside")
+
+
+def test_what_is_left_open_is_counted_apart_from_what_went_wrong(tmp_path: Path) -> None:
+    noted = result("replay.py::test_order", "replay.order", FAIL, message="m")
+    site = Site([sample(tmp_path / "run.jsonl", (*BAD[:3], noted))], tmp_path / "out")
+    words = "1 more failed at what the documents leave open, which is recorded and not judged."
+    for text in (site.text("index.html"), site.text("failures.html"), site.files["report.md"].decode()):
+        assert words in text
+    assert "2 tests went wrong. " + words in site.text("failures.html")
+
+
+def test_statements_and_scripts_of_further_tests_are_folded(tmp_path: Path) -> None:
+    entry = replace(REQUIREMENTS[0], statements=("cuda.keep.one", "cuda.keep.two"))
+    tests = [replace(BAD[0], test=f"keep.py::test_{name}", reproducer=f"{name} = 1\n") for name in ("first", "second")]
+    site = Site([sample(tmp_path / "run.jsonl", tests, requirements=(entry,))], tmp_path / "out")
+    page = site[f"failures/sample.Graph/{KEEP}.html"]
+    folded = " ".join(re.findall(r"<details>(.*?)</details>", page.raw, re.DOTALL))
+    assert "2 statements of the documents" in folded
+    assert "cuda.keep.one, cuda.keep.two" in folded
+    assert ("second = 1" in folded, "first = 1" in folded, "first = 1" in page.text) == (True, False, True)
+
+
+def test_new_failures_are_seen_at_once_and_new_passes_are_folded(tmp_path: Path) -> None:
+    names = ("fails", "passes")
+    new = [result(f"n.py::test_{name}", "replay.twice", FAIL if name == "fails" else PASS) for name in names]
+    records = [
+        sample(tmp_path / "old.jsonl"),
+        sample(tmp_path / "new.jsonl", (*GOOD, *new), started_at="2030-02-02T03:04:05Z"),
+    ]
+    site = Site(records, tmp_path / "out")
+    shown, _, folded = site["compare/sample.Graph-old--sample.Graph-new.html"].raw.rpartition(
+        "<summary>1 test with nothing wrong"
+    )
+    assert "test_fails</code>: not there → fail" in shown
+    assert "test_passes</code>: not there → pass" in folded
 
 
 def test_failures_come_first_and_by_their_causes(tmp_path: Path) -> None:
@@ -175,19 +237,47 @@ def months(folder: Path, count: int = 24) -> list[Record]:
     ]
 
 
+def test_releases_follow_each_other_whichever_was_run_first(tmp_path: Path) -> None:
+    later = (*GOOD, result("keep.py::test_late", "keep-graph.late"))
+    records = [
+        sample(tmp_path / "b.jsonl", later, revision="2.15", started_at="2030-01-02T00:00:00Z"),
+        sample(tmp_path / "a.jsonl", BAD, revision="2.9", started_at="2030-01-03T00:00:00Z"),
+    ]
+    site = Site(records, tmp_path / "out")
+    name = "compare/sample.Graph-2.9--sample.Graph-2.15.html"
+    assert name in site.pages
+    assert "sample.Graph 2.9 → sample.Graph 2.15: NO REGRESSION" in site.text("index.html")
+    assert "in the wrong order" not in site.text(name)
+    raw = site[name].raw
+    assert "late</a>: not asked → pass" in raw[raw.index("<summary>1 requirement with nothing wrong") :]
+    trend, text = site["trend.html"], site.text("trend.html")
+    first, second = ((float(point["cx"]), float(point["cy"])) for point in trend.all("circle"))
+    assert first[0] < second[0]
+    # Of four musts one more is asked of the later release.
+    assert next(line["points"] for line in trend.all("polyline")) == "10.0,34.0 610.0,10.0"
+    assert "twice ✸ crash since sample.Graph 2.9 (2030-01-03) ✓ pass since sample.Graph 2.15 (2030-01-02)" in text
+    assert "keep-graph.late" not in text
+    assert "1 requirement beside these, not asked in all of the runs: nothing is wrong with it" in text
+
+
 def test_a_trend_of_months(tmp_path: Path) -> None:
     records = months(tmp_path)
     site = Site(records[::-1], tmp_path / "out")
     page, text = site["trend.html"], site.text("trend.html")
-    starts = re.findall(r'<th scope="row"><a [^>]*>(.*?)</a>', page.raw)
+    cells = re.findall(r'<th scope="row"><a [^>]*>(.*?)</a>', page.raw)
+    starts = ["T".join(re.findall(r'<span class="when">(.*?)</span>', cell)) for cell in cells]
     assert starts == sorted(record.header.started_at for record in records)
     # The run that was cut short has no number, and leaves a gap.
     assert len(page.all("circle")) == 23
-    assert [len(line["points"].split()) for line in page.all("polyline")] == [2, 21]
+    lines = [(line.get("class", ""), len(line["points"].split())) for line in page.all("polyline")]
+    assert lines == [("asked", 2), ("asked", 21), ("", 2), ("", 21)]
     heights = {float(circle["cy"]) for circle in page.all("circle")}
     assert len(heights) == 2
     assert "2030-10-05T01:00:00Z: 2 of 4 musts met" in page.raw
-    assert f"{KEEP} ✓ pass since 2030-01-05T01:00:00Z, 9 runs ✗ fail since 2030-10-05T01:00:00Z, 15 runs" in text
+    assert (
+        f"{KEEP} ✓ pass since sample.Graph (run-00) (2030-01-05), 9 runs "
+        "✗ fail since sample.Graph (run-09) (2030-10-05), 15 runs"
+    ) in text
     history = site.text(f"requirements/{KEEP}.html")
     assert "✗ fail since the run of 2030-10-05T01:00:00Z ( sample.Graph (run-09) ), 15 runs" in history
     pairs = {name.removeprefix("compare/") for name in site.pages if name.startswith("compare/")}

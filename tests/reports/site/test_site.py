@@ -77,8 +77,10 @@ def test_pages_load_nothing_but_their_own_assets(tmp_path: Path, three: Sequence
             assert not any(name.startswith("on") for name in attributes)
             sources = {name: text for name, text in attributes.items() if name in LOADING}
             assert sources in ({}, {"src": f"{above}assets/site.js"})
-            if tag == "link":
-                assert attributes == {"rel": "stylesheet", "href": f"{above}assets/site.css"}
+        icon, *styles = page.all("link")
+        assert icon["rel"] == "icon"
+        assert icon["href"].startswith("data:image/svg+xml;base64,")
+        assert styles == ([] if single else [{"rel": "stylesheet", "href": f"{above}assets/site.css"}])
         (policy,) = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
         assert policy.startswith("default-src 'none'; ")
         assert "unsafe" not in policy
