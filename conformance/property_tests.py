@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from hypothesis import settings
 from hypothesis.errors import Flaky
@@ -18,6 +20,10 @@ from conformance.tracebacks import missing_method
 #: Further examples that a test may spend on making its first failing one shorter.
 SHORTENING = 100
 
+#: In the environment of a run whose examples are counted: a file that gets a byte for each, from any worker, which
+#: may end right after.
+_COUNTED = "GRAPH_CONFORMANCE_COUNTED_EXAMPLES"
+
 _times = 1.0
 
 
@@ -30,6 +36,22 @@ def draw(times: float) -> None:
 def examples(count: int, *, steps: int = 50) -> settings:
     """Settings for `count` examples in conformance mode, of at most `steps` steps for a state machine."""
     return settings(max_examples=max(1, round(count * _times)), stateful_step_count=steps)
+
+
+@contextlib.contextmanager
+def count_examples(file: Path) -> Iterator[Callable[[], int]]:
+    """Let the sessions that are started meanwhile count the examples they draw; yields what says how many.
+
+    Args:
+        file: to count in; it is gone afterwards.
+    """
+    file.touch()
+    os.environ[_COUNTED] = str(file.resolve())
+    try:
+        yield lambda: file.stat().st_size
+    finally:
+        del os.environ[_COUNTED]
+        file.unlink()
 
 
 class _Enough(BaseException):
@@ -46,6 +68,9 @@ class Examples:
 
     def begin(self) -> None:
         """An example begins."""
+        if self._shortest is None and _COUNTED in os.environ:
+            with Path(os.environ[_COUNTED]).open("ab") as file:
+                file.write(b".")
         if self._shortest is not None:
             self._after_the_first += 1
             if self._after_the_first > SHORTENING:

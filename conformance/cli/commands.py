@@ -52,6 +52,11 @@ LAST: Mapping[str, Command] = MappingProxyType(
         "implementations": Command("listing", "List the implementations that --impl knows by name."),
         "doctor": Command("doctor", "Check the environment, or call each member of one implementation's adapter once."),
         "new-adapter": Command("new_adapter", "Write an adapter, a waiver file and a workflow to begin with."),
+        "explore": Command(
+            "explore",
+            "Draw thousands of programs and lives of graphs, and keep a script of each failure; arguments not listed "
+            "here go to run.",
+        ),
         "self-check": Command(
             "self_check",
             "Run the suites against implementations that are wrong on purpose, and against correct ones that differ.",

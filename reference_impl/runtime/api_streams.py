@@ -9,6 +9,8 @@ from reference_impl.runtime import captures, scheduler
 from reference_impl.runtime.bindings import (
     cudaError_t,
     cudaEvent_t,
+    cudaEventDisableTiming,
+    cudaEventInterprocess,
     cudaEventRecordExternal,
     cudaEventWaitExternal,
     cudaStream_t,
@@ -170,12 +172,13 @@ def cudaEventCreate() -> Results:
 
 @api(1)
 def cudaEventCreateWithFlags(flags: int) -> Results:
-    """An event that was never recorded; of its flags, only cudaEventDisableTiming changes something here."""
+    """An event that was never recorded.  cudaEventInterprocess needs cudaEventDisableTiming, and does nothing here."""
     return _create_event(int(flags))
 
 
 def _create_event(flags: int) -> Results:
-    if flags & ~_EVENT_FLAGS:
+    timed = not flags & cudaEventDisableTiming
+    if flags & ~_EVENT_FLAGS or (flags & cudaEventInterprocess and timed):
         raise Refusal(cudaError_t.cudaErrorInvalidValue)
     event = Event(events.reserve(), flags)
     events.add(event.handle, event)

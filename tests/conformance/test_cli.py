@@ -74,7 +74,7 @@ def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     listed = re.findall(r"^    ([a-z-]+)(?:  | *$)", capsys.readouterr().out, re.MULTILINE)
     assert listed == [
         *("run", "report", "merge", "compare", "package", "verify", "waivers", "requirements", "implementations"),
-        *("doctor", "new-adapter", "self-check"),
+        *("doctor", "new-adapter", "explore", "self-check"),
     ]
 
 

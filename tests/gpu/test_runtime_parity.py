@@ -14,17 +14,10 @@ import pytest
 from reference_impl import runtime as software
 
 from . import capture_scripts, handle_scripts, template_scripts  # noqa: F401 - their scripts register themselves
+from .drawn.machines import why_no_gpu
 from .recorder import SCRIPTS, Recorder, native
 
-
-def why_not() -> str | None:
-    code, number = native.cudaGetDeviceCount()
-    if code != native.cudaError_t.cudaSuccess or not number:
-        return f"needs a CUDA GPU: cudaGetDeviceCount answers {code.name}"
-    return None
-
-
-MISSING = why_not()
+MISSING = why_no_gpu()
 # What the model offers and an older driver answers with these is not compared.
 UNAVAILABLE = {"cudaErrorCallRequiresNewerDriver"}
 

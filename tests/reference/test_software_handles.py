@@ -178,3 +178,4 @@ def test_device_queries() -> None:
     assert ok(rt.cudaStreamGetDevice(0)) == 0
     assert rt.cudaStreamCreateWithFlags(2) == (E.cudaErrorInvalidValue, None)
     assert rt.cudaEventCreateWithFlags(64) == (E.cudaErrorInvalidValue, None)
+    assert rt.cudaEventCreateWithFlags(rt.cudaEventInterprocess) == (E.cudaErrorInvalidValue, None)
