@@ -1,14 +1,24 @@
-"""What all tests share: where the processes that they start keep compiled modules."""
+"""What all tests share: what sessions here find loaded, and where processes keep compiled modules."""
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
+import pkgutil
 import sys
+from typing import Any
 
 import pytest
 
 # Before pytester takes stock of modules: a session in this process forgets what it imported, and torch loads only once.
 import torch  # noqa: F401
+
+import conformance
+
+for _module in pkgutil.walk_packages(conformance.__path__, "conformance."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)  # likewise
 
 # Most sessions that tests start are about something else, and each script takes as long as an import of torch.
 os.environ.setdefault("GRAPH_CONFORMANCE_TRY_SCRIPTS", "0")
@@ -33,3 +43,19 @@ def pytest_configure(config: pytest.Config) -> None:
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ and cache is not None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("compiled"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Its sessions in this process look for garbage among their own objects: what was there before them is much."""
+    run = pytester.inline_run
+
+    def inline_run(*arguments: Any, **settings: Any) -> pytest.HookRecorder:
+        gc.freeze()
+        try:
+            return run(*arguments, **settings)
+        finally:
+            gc.unfreeze()
+
+    pytester.inline_run = inline_run  # type: ignore[method-assign]
+    return pytester

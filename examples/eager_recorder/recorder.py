@@ -53,6 +53,11 @@ class _Node:
 class _Recorder(TorchDispatchMode):
     """Runs each operator at once, and keeps it."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.nodes: list[_Node] = []

@@ -21,6 +21,7 @@ def size_of(picture: Path) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.parametrize("site", ["site"], indirect=True)
 @pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 def test_a_page_has_a_picture_of_each_width(site: Site, tmp_path: Path) -> None:
     page = site.pages[0]

@@ -257,7 +257,8 @@ def test_options_and_paths_come_in_any_order(
 ) -> None:
     pytester.mkdir("place")
     blocks = [("--impl", "reference"), ("--record", "r.jsonl"), ("--isolate",), ("--explore",), ("place",)]
-    for order in itertools.permutations(blocks):
+    # Of all orders enough for each to be first, last, and right before each other one.
+    for order in list(itertools.permutations(blocks))[::5]:
         words = list(itertools.chain(*order))
         if command == "run":
             main(["run", *words])

@@ -46,8 +46,19 @@ def test_report_is_written(folder: Path) -> None:
     assert "<title>" in (folder / "out" / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("start", [(*COMMAND, "run"), PYTEST], ids=["run", "pytest"])
-@pytest.mark.parametrize("isolation", ["--no-isolate", "--isolate"])
+RUN = (*COMMAND, "run")
+
+
+# Each way to start, and each to isolate, once; their other pairs in `make soak`.
+@pytest.mark.parametrize(
+    ("start", "isolation"),
+    [
+        pytest.param(RUN, "--isolate", id="run-isolate"),
+        pytest.param(PYTEST, "--no-isolate", id="pytest-no-isolate"),
+        pytest.param(RUN, "--no-isolate", id="run-no-isolate", marks=pytest.mark.soak),
+        pytest.param(PYTEST, "--isolate", id="pytest-isolate", marks=pytest.mark.soak),
+    ],
+)
 def test_suites_run(folder: Path, start: tuple[str, ...], isolation: str) -> None:
     chosen = [str(FILE)] if start is PYTEST else ["-k", FILE.name]
     process = kit(folder, *start, "--impl=reference", isolation, "-q", *chosen)
@@ -61,8 +72,16 @@ def test_self_check_finds_its_catalogue(folder: Path) -> None:
     assert "1 fault: 1 killed" in process.stdout
 
 
-@pytest.mark.parametrize("isolation", ["--no-isolate", "--isolate"])
-@pytest.mark.parametrize("package", ["suites", "reference_impl"])
+# Each package, and each way to isolate, once; their other pairs in `make soak`.
+@pytest.mark.parametrize(
+    ("package", "isolation"),
+    [
+        ("suites", "--isolate"),
+        ("reference_impl", "--no-isolate"),
+        pytest.param("suites", "--no-isolate", marks=pytest.mark.soak),
+        pytest.param("reference_impl", "--isolate", marks=pytest.mark.soak),
+    ],
+)
 def test_what_is_imported_already_is_named(folder: Path, package: str, isolation: str) -> None:
     (folder / "mine.py").write_text(
         f"import {package}\nfrom conformance.adapters.reference import adapter\n", encoding="utf-8"

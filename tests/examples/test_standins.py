@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from conformance.records.record import Record, read_record
+from tests.forks import sessions
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -56,13 +57,43 @@ def _kit(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+#: As torch does at the end of its import, which all have behind them.
+STAND_IN = """
+import os
+import standin_loader
+
+name = words.pop(0)
+if name != "-":
+    os.environ["STANDIN"] = name
+    standin_loader.load()
+"""
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Of the runs against all of them: each where importing torch is not what takes longest."""
+    folder = tmp_path_factory.mktemp("standins")
+    records = {name: folder / f"{name}.jsonl" for name in IMPLEMENTATIONS}
+    commands = [
+        [
+            *(loaded or "-", f"--impl={spec}", f"--record={records[name]}"),
+            *("-q", "-p", "no:cacheprovider", "--no-isolate", *PART),
+        ]
+        for name, (spec, loaded) in IMPLEMENTATIONS.items()
+    ]
+    for ended in sessions(commands, folder, first=STAND_IN, PYTHONPATH=f"{EXAMPLE}{os.pathsep}{HOME}"):
+        assert ended.status in {0, 1}, ended.output[-3000:]
+    return records
+
+
 @pytest.fixture(scope="module", params=IMPLEMENTATIONS)
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Record]:
     """The record of a run."""
     name = request.param
+    if not WHOLE:
+        return name, read_record(request.getfixturevalue("records")[name])
     path = tmp_path_factory.mktemp(name) / "run.jsonl"
-    words = [f"--impl={IMPLEMENTATIONS[name][0]}", f"--record={path}", "-q", "-p", "no:cacheprovider"]
-    run = _kit(name, "run", *words, *(["--no-isolate", *PART] if not WHOLE else []))
+    run = _kit(name, "run", f"--impl={IMPLEMENTATIONS[name][0]}", f"--record={path}", "-q", "-p", "no:cacheprovider")
     assert run.returncode in {0, 1}, run.stdout[-3000:] + run.stderr
     return name, read_record(path)
 

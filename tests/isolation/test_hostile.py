@@ -31,8 +31,8 @@ def hostile(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         hostile_folder,
         record,
         BACKEND,
-        "-n4",
-        "--test-timeout=5",
+        "-n2",
+        "--test-timeout=3",
         limit_kib=_mapped_by_torch_kib() + MARGIN_KIB,
         HOSTILE="1",
     )

@@ -56,7 +56,7 @@ def _lines(path: Path, kind: str) -> list[dict[str, Any]]:
 def lost(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """A session in which some runs end or hang their process."""
     path = tmp_path_factory.mktemp("lost")
-    return session(_folder(path), path / "run.jsonl", "--reruns=2", "--test-timeout=8", "--isolate", UNSTEADY=LOST)
+    return session(_folder(path), path / "run.jsonl", "--reruns=2", "--test-timeout=3", "--isolate", UNSTEADY=LOST)
 
 
 def _check(outcome: Outcome, expected: dict[str, tuple[str, dict[str, int] | None]]) -> None:

@@ -54,6 +54,11 @@ class Mine(Adapter):
     def stream(self, stream): return contextlib.nullcontext()
     def synchronize(self): ...
     def is_current_stream_capturing(self): return False
+
+    # Only these need torch, whose import takes longer than all else of a run.
+    @property
+    def device(self): raise NotImplementedError
+    def full(self, *given, **named): raise NotImplementedError
 """
 #: Its suite stands in for the kit's, which takes longer and has more to say.
 SUITE = """

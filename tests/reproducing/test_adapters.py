@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.records.record import read_record
-
-ROOT = Path(__file__).parents[2]
+from tests.forks import ROOT, sessions
 
 #: A class that replays twice, and that has to be told its pool.
 BROKEN = """
@@ -146,54 +142,52 @@ PARTIAL = GENERATED.replace('made["capture_begin"]', "functools.partialmethod(ma
 )
 
 
-PLAIN_TEST = "test_addresses.py::test_once_for_each_call"
+STREAMS = "suites/replay/test_streams.py::test_consecutive_replays"
+#: Adapters, by name: their text, and a test that their class fails.
+ADAPTERS = {
+    "overrides": (OVERRIDES, STREAMS),
+    "whole": (WHOLE, STREAMS),
+    "derived": (DERIVED, "suites/replay/test_addresses.py::test_once_for_each_call"),
+    "generated": (GENERATED, STREAMS),
+    "partial": (PARTIAL, STREAMS),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "file"),
-    [
-        (OVERRIDES, "test_streams.py::test_consecutive_replays"),
-        (WHOLE, "test_streams.py::test_consecutive_replays"),
-        (DERIVED, PLAIN_TEST),
-    ],
-    ids=["overrides", "whole", "derived"],
-)
-def test_overrides_are_written_out(text: str, file: str, tmp_path: Path) -> None:
-    for script in _shown(text, file, tmp_path):
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder for each of the adapters, with the record of its run."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ADAPTERS}
+    commands = []
+    for (text, test), folder in zip(ADAPTERS.values(), folders.values(), strict=True):
+        shutil.copy(ROOT / "examples" / "eager_recorder" / "recorder.py", folder)
+        (folder / "broken.py").write_text(BROKEN, encoding="utf-8")
+        (folder / "own.py").write_text(text, encoding="utf-8")
+        words = ["-q", "--tb=no", "--no-isolate", "-p", "no:cacheprovider", test]
+        commands.append([f"--impl={folder / 'own.py'}:adapter", f"--record={folder / 'run.jsonl'}", *words])
+    for ended in sessions(commands, tmp_path_factory.mktemp("said"), GRAPH_CONFORMANCE_TRY_SCRIPTS="1"):
+        assert ended.status == 1, ended.output
+    return folders
+
+
+@pytest.mark.parametrize("name", ["overrides", "whole", "derived"])
+def test_overrides_are_written_out(folders: dict[str, Path], name: str) -> None:
+    for script in _shown(folders[name]):
         assert "import conformance" not in script
         assert "from conformance" not in script
         assert "capture_begin(" in script
 
 
-@pytest.mark.parametrize("text", [GENERATED, PARTIAL], ids=["generated", "partial"])
-def test_what_cannot_be_written_out_is_imported(text: str, tmp_path: Path) -> None:
-    for script in _shown(text, "test_streams.py", tmp_path):
+@pytest.mark.parametrize("name", ["generated", "partial"])
+def test_what_cannot_be_written_out_is_imported(folders: dict[str, Path], name: str) -> None:
+    for script in _shown(folders[name]):
         assert script.count("# The adapter cannot be written out") == 1
-        assert f"impl = named('{tmp_path / 'own.py'}:adapter', None, None)" in script
+        assert f"impl = named('{folders[name] / 'own.py'}:adapter', None, None)" in script
         assert "suites" not in script.partition("def reproduce")[2]
 
 
-def _shown(text: str, file: str, tmp_path: Path) -> list[str]:
+def _shown(folder: Path) -> list[str]:
     """The scripts of an adapter's failures, each of which shows its failure."""
-    shutil.copy(ROOT / "examples" / "eager_recorder" / "recorder.py", tmp_path)
-    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
-    (tmp_path / "own.py").write_text(text, encoding="utf-8")
-    command = [
-        *(sys.executable, "-m", "pytest", "-q"),
-        *(f"--impl={tmp_path / 'own.py'}:adapter", "--tb=no", "--no-isolate", "-p", "no:cacheprovider"),
-        *(f"--record={tmp_path / 'run.jsonl'}", f"suites/replay/{file}"),
-    ]
-    process = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "GRAPH_CONFORMANCE_TRY_SCRIPTS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert process.returncode == 1, process.stdout[-3000:] + process.stderr[-2000:]
-    results = [result for result in read_record(tmp_path / "run.jsonl").results if result.verdict.rejects]
+    results = [result for result in read_record(folder / "run.jsonl").results if result.verdict.rejects]
     assert results
     for result in results:
         assert result.reproducer is not None, result.reproduction

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from conformance.records.record import Record, read_record
+from tests.forks import sessions
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,32 +83,103 @@ def alone(scripts: Sequence[Path]) -> list[tuple[int, str]]:
     return [(status, errors) for status, errors in json.loads(process.stdout.splitlines()[-1])]
 
 
+#: Sessions, by name: the implementation, its tests and further words.  All run once, from one process.
+SESSIONS = {
+    **{broken: (broken, *selected) for broken, selected in BROKEN.items()},
+    "passing": ("reference", "suites/replay/test_streams.py"),
+    "seeded": ("reference", f"{LIFECYCLE}::test_hooks", "--explore=7"),
+    "drawn": ("reference", f"{LIFECYCLE}::test_hooks", "--explore"),
+}
+#: What is compared between two processes that order their sets differently.
+HASHED = {
+    "record": (
+        "reference.asynchronous",
+        f"{LIFECYCLE}::test_results",
+        f"{LIFECYCLE}::test_hooks",
+        "suites/random_programs/test_programs.py::test_fork_join",
+        "suites/replay/test_random.py",
+        "suites/pools/test_tokens.py",
+    ),
+    "rejection": (REPLAYS_TWICE, f"{LIFECYCLE}::test_results"),
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """The record of a session, and the scripts of its failures."""
+
+    record: Record
+    scripts: list[Path]
+
+
+def run(folder: Path, chosen: Mapping[str, Sequence[str]], **environment: str) -> dict[str, Written]:
+    """Run the `chosen` sessions."""
+    folders = [folder / str(number) for number in range(len(chosen))]
+    commands = [
+        [
+            *("-q", "--tb=no", "--no-isolate", "-p", "no:cacheprovider", f"--impl={implementation}", *words),
+            *(f"--record={own / 'record.jsonl'}", f"--reproducers={own / 'scripts'}"),
+        ]
+        for own, (implementation, *words) in zip(folders, chosen.values(), strict=True)
+    ]
+    for ended in sessions(commands, folder, **environment):
+        assert ended.status in (0, 1), ended.output
+    return {
+        name: Written(read_record(own / "record.jsonl"), sorted((own / "scripts").glob("*.py")))
+        for name, own in zip(chosen, folders, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
+    return run(tmp_path_factory.mktemp("sessions"), SESSIONS)
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Written]]:
+    folder = tmp_path_factory.mktemp("hashed")
+    return [run(folder / seed, HASHED, PYTHONHASHSEED=seed) for seed in ("1", "2")]
+
+
+def last_of_each_file(broken: Written) -> list[Path]:
+    """Of each file of tests the last script; all of them would take minutes."""
+    return list({script.name.partition("-py-test-")[0]: script for script in broken.scripts}.values())
+
+
+@pytest.fixture(scope="module")
+def endings(written: dict[str, Written]) -> dict[Path, tuple[int, str]]:
+    """How scripts end, over the broken class and, called ``repaired-…``, over the reference."""
+    scripts = []
+    for broken in BROKEN:
+        name = broken.rpartition(":")[2]
+        for script in last_of_each_file(written[broken]):
+            text = script.read_text(encoding="utf-8")
+            right = text.replace(f"Graph = _module.{name}", "Graph = reference_impl.CUDAGraph")
+            repaired = script.with_name(f"repaired-{script.name}")
+            repaired.write_text(right, encoding="utf-8")
+            scripts += [script, repaired]
+    return dict(zip(scripts, alone(scripts), strict=True))
+
+
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.rpartition(":")[2])
-def test_fails_with_the_fault_and_passes_without(broken: str, tmp_path: Path) -> None:
-    record = conformance(broken, tmp_path, *BROKEN[broken])
-    rejecting = [result for result in record.results if result.verdict.rejects]
-    scripts = sorted((tmp_path / "scripts").glob("*.py"))
+def test_fails_with_the_fault_and_passes_without(
+    broken: str, written: dict[str, Written], endings: dict[Path, tuple[int, str]]
+) -> None:
+    rejecting = [result for result in written[broken].record.results if result.verdict.rejects]
     assert rejecting
     assert all(result.reproducer for result in rejecting)
-    assert len(scripts) == len(rejecting)
-    # Of each file of tests the last; all of them would take minutes.
-    name = broken.rpartition(":")[2]
-    last = list({script.name.partition("-py-test-")[0]: script for script in scripts}.values())
-    repaired = [tmp_path / f"repaired-{script.name}" for script in last]
-    for script, right in zip(last, repaired, strict=True):
-        text = script.read_text(encoding="utf-8")
-        right.write_text(text.replace(f"Graph = _module.{name}", "Graph = reference_impl.CUDAGraph"), encoding="utf-8")
-    endings = alone([*last, *repaired])
-    for script, (status, errors) in zip(last, endings, strict=False):
+    assert len(written[broken].scripts) == len(rejecting)
+    for script in last_of_each_file(written[broken]):
+        status, errors = endings[script]
         assert status != 0, script.name
         assert "no kit here" not in errors, errors
         assert "Error" in errors
-    for script, (status, errors) in zip(last, endings[len(last) :], strict=True):
+        status, errors = endings[script.with_name(f"repaired-{script.name}")]
         assert status == 0, f"{script.name}\n{errors}"
 
 
-def test_states_the_requirement(tmp_path: Path) -> None:
-    record = conformance(REPLAYS_TWICE, tmp_path, "suites/replay/test_streams.py::test_consecutive_replays")
+def test_states_the_requirement(written: dict[str, Written]) -> None:
+    record = written[REPLAYS_TWICE].record
     result = next(result for result in record.results if result.verdict.rejects)
     requirements = {entry.id: entry for entry in record.header.requirements}
     assert result.reproducer is not None
@@ -116,62 +188,30 @@ def test_states_the_requirement(tmp_path: Path) -> None:
         assert requirements[identity].documents[0] in result.reproducer
 
 
-def test_passing_tests_have_none(tmp_path: Path) -> None:
-    record = conformance("reference", tmp_path, "suites/replay/test_streams.py")
-    assert all(result.reproducer is None for result in record.results)
-    assert not (tmp_path / "scripts").exists()
+def test_passing_tests_have_none(written: dict[str, Written]) -> None:
+    assert all(result.reproducer is None for result in written["passing"].record.results)
+    assert written["passing"].scripts == []
 
 
-def test_same_record_whatever_the_hash_seed(tmp_path: Path) -> None:
-    selection = (
-        f"{LIFECYCLE}::test_results",
-        f"{LIFECYCLE}::test_hooks",
-        "suites/random_programs/test_programs.py::test_fork_join",
-        "suites/replay/test_random.py",
-        "suites/pools/test_tokens.py",
-    )
-    first, second = (
-        conformance("reference.asynchronous", tmp_path / seed, *selection, PYTHONHASHSEED=seed) for seed in ("1", "2")
-    )
+def test_same_record_whatever_the_hash_seed(hashed: list[dict[str, Written]]) -> None:
+    first, second = (of_seed["record"].record for of_seed in hashed)
     assert [untimed(result.to_dict()) for result in first.results] == [
         untimed(result.to_dict()) for result in second.results
     ]
 
 
-def test_same_rejection_whatever_the_hash_seed(tmp_path: Path) -> None:
-    first, second = (
-        conformance(REPLAYS_TWICE, tmp_path / seed, f"{LIFECYCLE}::test_results", PYTHONHASHSEED=seed)
-        for seed in ("1", "2")
-    )
-    assert [result.reproducer for result in first.results] == [result.reproducer for result in second.results]
+def test_same_rejection_whatever_the_hash_seed(hashed: list[dict[str, Written]]) -> None:
+    first, second = (of_seed["rejection"].record for of_seed in hashed)
+    scripts = [result.reproducer for result in first.results]
+    assert scripts == [result.reproducer for result in second.results]
+    assert all(scripts)
 
 
-def test_exploring_records_its_seed(tmp_path: Path) -> None:
-    record = conformance("reference", tmp_path, f"{LIFECYCLE}::test_hooks", "--explore=7")
+def test_exploring_records_its_seed(written: dict[str, Written]) -> None:
+    record = written["seeded"].record
     assert record.header.options["explore"] == "7"
     assert all("--explore=7" in result.command for result in record.results)
-    drawn = conformance("reference", tmp_path / "drawn", f"{LIFECYCLE}::test_hooks", "--explore")
-    assert str(drawn.header.options["explore"]).isdecimal()
-
-
-def conformance(implementation: str, folder: Path, *arguments: str, **environment: str) -> Record:
-    folder.mkdir(parents=True, exist_ok=True)
-    record = folder / "record.jsonl"
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "--tb=no", "--no-isolate", "-p", "no:cacheprovider"),
-        *(f"--impl={implementation}", f"--record={record}", f"--reproducers={folder / 'scripts'}", *arguments),
-    ]
-    process = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert process.returncode in (0, 1), process.stdout[-2000:] + process.stderr[-2000:]
-    return read_record(record)
+    assert str(written["drawn"].record.header.options["explore"]).isdecimal()
 
 
 def untimed(result: dict[str, object]) -> dict[str, object]:

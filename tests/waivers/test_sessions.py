@@ -204,7 +204,7 @@ def test_a_lost_process_is_waived(kit: Kit) -> None:
         @requirement(TWO)
         def test_reset(impl): ...
     """)
-    result, record = kit.run(waiver(), "-n2", "-x", "--test-timeout=5")
+    result, record = kit.run(waiver(), "-n2", "-x", "--test-timeout=3")
     assert record is not None
     verdicts = {each.test: (each.verdict, each.waiver and each.waiver["verdict"]) for each in record.results}
     assert verdicts == {

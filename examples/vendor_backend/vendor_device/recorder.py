@@ -28,6 +28,11 @@ class Recorder(TorchDispatchMode):
         is_recording: whether the stream that is current belongs to the capture; otherwise operators run as usual.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
+
     def __init__(self, is_recording: Callable[[], bool]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own
         self.nodes: list[Node] = []
