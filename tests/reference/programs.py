@@ -164,12 +164,25 @@ def accumulate(total: torch.Tensor, x: torch.Tensor) -> torch.Tensor:  # no fake
     return total.sum(0) + x[0]
 
 
+#: What the operator without tensors works on.
+_STATE: dict[str, torch.Tensor] = {}
+
+
+@torch.library.custom_op("reference_tests::add_to_state", mutates_args=())
+def add_to_state(number: float) -> None:
+    """Takes and gives no tensor, and yet is work for the device."""
+    _STATE["total"] += number
+
+
 def custom_operator() -> Program:
-    """Custom operators, with and without a fake kernel, one of them writing to its argument."""
+    """Custom operators, with and without a fake kernel, one of them writing to its argument and one without any."""
     x, total = torch.zeros(4, 5), torch.zeros(4, 5)
 
     def step() -> Tensors:
-        return shifted_double(x, 0.25), accumulate(total, x)
+        _STATE["total"] = total
+        results = shifted_double(x, 0.25), accumulate(total, x)
+        add_to_state(0.5)
+        return results
 
     return Program((x,), step, (total,))
 

@@ -37,13 +37,15 @@ class Recorder(Mode):
             return func(*args, **(kwargs or {}))
         kwargs = kwargs or {}
         traits = operators.traits(func)
-        if traits.host_work or not _concerns_device(func, traits, args, kwargs):
+        if not _concerns_device(func, traits, args, kwargs):
             return func(*args, **kwargs)
         body = None if traits.builtin else operators.python_body(func)
         if body is not None:
             # Host code, which runs now and never again; what it asks of the device is recorded.
             with self:
                 return body(*args, **kwargs)
+        if traits.host_work:
+            return func(*args, **kwargs)
         return record(sink, func, args, kwargs)
 
 
