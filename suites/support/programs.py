@@ -138,6 +138,11 @@ class OperatorCount(TorchDispatchMode):
         names: of the operators, such as ``aten::add_``, in the order of the calls.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Guarding the mode against the compiler would import the compiler, which takes seconds.
+        return False
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.names: list[str] = []
