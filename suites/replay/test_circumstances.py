@@ -46,7 +46,11 @@ def _in_a_function_mode(replay: Callable[[], Any]) -> None:
 
 def _in_a_backward_pass(replay: Callable[[], Any]) -> None:
     x = torch.ones(3, requires_grad=True)  # of the host, where hooks are called in this thread
-    x.register_hook(lambda _: replay())
+
+    def hook(_gradient: torch.Tensor) -> None:  # what a replay may return is no gradient
+        replay()
+
+    x.register_hook(hook)
     x.sum().backward()
 
 

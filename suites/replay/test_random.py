@@ -93,8 +93,8 @@ def test_replays_among_eager_draws(impl: Adapter) -> None:
     expect(all(same), "replays and eager draws continue one another's sequence", f"equal, draw by draw: {same}")
 
 
-def _on_a_side_stream(impl: Adapter) -> _Draws:
-    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+def _on_a_side_stream(impl: Adapter, ones: torch.Tensor) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](ones))
     side = impl.new_stream()
 
     def draw() -> torch.Tensor:
@@ -105,8 +105,8 @@ def _on_a_side_stream(impl: Adapter) -> _Draws:
     return draw
 
 
-def _in_two_threads_by_turns(impl: Adapter) -> _Draws:
-    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+def _in_two_threads_by_turns(impl: Adapter, ones: torch.Tensor) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](ones))
     elsewhere = cycle((False, True))
 
     def draw() -> torch.Tensor:
@@ -120,11 +120,11 @@ def _in_two_threads_by_turns(impl: Adapter) -> _Draws:
     return draw
 
 
-def _after_a_recapture(impl: Adapter) -> _Draws:
-    graph, _ = captured(impl, lambda: DRAWS["randn"](impl.full(37, 1.0)))
+def _after_a_recapture(impl: Adapter, ones: torch.Tensor) -> _Draws:
+    graph, _ = captured(impl, lambda: DRAWS["randn"](ones))
     graph.replay()
     impl.reset(graph)
-    y = capture_between(impl, graph, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+    y = capture_between(impl, graph, lambda: DRAWS["rand"](ones))
 
     def draw() -> torch.Tensor:
         graph.replay()
@@ -133,8 +133,8 @@ def _after_a_recapture(impl: Adapter) -> _Draws:
     return draw
 
 
-def _among_refused_replays(impl: Adapter) -> _Draws:
-    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)))
+def _among_refused_replays(impl: Adapter, ones: torch.Tensor) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](ones))
     empty = impl.new_graph()
 
     def draw() -> torch.Tensor:
@@ -146,8 +146,8 @@ def _among_refused_replays(impl: Adapter) -> _Draws:
     return draw
 
 
-def _among_instantiations(impl: Adapter) -> _Draws:
-    graph, y = captured(impl, lambda: DRAWS["rand"](impl.full(37, 1.0)), keep_graph=True)
+def _among_instantiations(impl: Adapter, ones: torch.Tensor) -> _Draws:
+    graph, y = captured(impl, lambda: DRAWS["rand"](ones), keep_graph=True)
 
     def draw() -> torch.Tensor:
         graph.instantiate()
@@ -158,7 +158,7 @@ def _among_instantiations(impl: Adapter) -> _Draws:
 
 
 #: With the optional features that they take.
-PLACES: dict[str, tuple[Callable[[Adapter], _Draws], tuple[str, ...]]] = {
+PLACES: dict[str, tuple[Callable[[Adapter, torch.Tensor], _Draws], tuple[str, ...]]] = {
     "on-a-side-stream": (_on_a_side_stream, ()),
     "in-two-threads-by-turns": (_in_two_threads_by_turns, ("threads",)),
     "after-a-recapture": (_after_a_recapture, ()),
@@ -176,7 +176,7 @@ def test_replay_k_is_eager_run_k_wherever(impl: Adapter, place: str) -> None:
     ones = impl.full(37, 1.0)
     impl.manual_seed(17)
     expected = [impl.read(DRAWS["rand"](ones)) for _ in range(TIMES)]
-    draw = PLACES[place][0](impl)
+    draw = PLACES[place][0](impl, ones)
     impl.synchronize()
     impl.manual_seed(17)
     same = _same([draw() for _ in range(TIMES)], expected)

@@ -15,6 +15,7 @@ from conformance.checks import expect
 from conformance.errors import Unsupported
 from conformance.markers import requirement
 from suites.support.captures import capture_between, captured, replay
+from suites.support.memory import settle
 from suites.support.programs import Counter
 
 #: Rounds that are counted.  What is kept once, or up to a limit, does not grow in each of them; the first is left out,
@@ -57,12 +58,13 @@ def _expect_no_growth(impl: Adapter, once: Callable[[], None], times: int, promi
         objects: Python objects that a call may leave, to fill what is kept up to a limit.
     """
     counts = _counts()
+    settle(impl)
     before = {name: count() for name, count in counts.items()}
     growth: dict[str, list[int]] = {name: [] for name in counts}
     for _ in range(ROUNDS):
         for _ in range(times):
             once()
-        impl.synchronize()
+        settle(impl)  # an allocator may keep what nobody uses until it is asked
         for name, count in counts.items():
             now = count()
             growth[name].append(now - before[name])
