@@ -266,12 +266,13 @@ class ReplaysOnItsCaptureStream(CUDAGraph):
 class OneReplayAtATime(CUDAGraph):
     """Which graph is being replayed stands on the class, where another thread's replay changes it."""
 
-    _current: ClassVar[CUDAGraph]
+    #: It keeps no graph alive: that would be another fault.
+    _current: ClassVar[weakref.ref[CUDAGraph]]
 
     def _launch(self, call: str) -> None:
-        OneReplayAtATime._current = self
+        OneReplayAtATime._current = weakref.ref(self)
         time.sleep(1e-4)
-        CUDAGraph._launch(OneReplayAtATime._current, call)
+        CUDAGraph._launch(OneReplayAtATime._current() or self, call)
 
 
 @FAULTS.graph_class("reinstantiation.in-any-thread")
