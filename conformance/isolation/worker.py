@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import faulthandler
 import gc
+import io
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import xdist.remote
-from _pytest.config import _prepareconfig
+from _pytest.config import _prepareconfig, create_terminal_writer
 from xdist.remote import Marker, WorkerInteractor, setup_config
 
 from conformance.errors import ExitStatus
@@ -86,6 +87,13 @@ def run(channel: Any, values: tuple[Any, ...]) -> None:
         channel.send(sendable(Refused(str(error), int(ExitStatus.USAGE)).to_event()))
 
 
+class _Unheard:
+    """Stands for the terminal, whose writer pytest before 9.1 asks for when it words a comparison; it has no hooks."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._tw = create_terminal_writer(config, io.StringIO())
+
+
 def configured(arguments: Sequence[str], basetemp: str | None, workerinput: dict[str, Any]) -> pytest.Config:
     """The configuration of a session that runs in a worker.
 
@@ -97,6 +105,7 @@ def configured(arguments: Sequence[str], basetemp: str | None, workerinput: dict
     config = _prepareconfig([*arguments, *_PYTEST_OPTIONS], None)
     # The options of the terminal's plug-in are needed, its output is not.
     config.pluginmanager.unregister(name="terminal")
+    config.pluginmanager.register(_Unheard(config), "terminalreporter")
     setup_config(config, basetemp)
     config.option.tx = []
     vars(config)["workerinput"] = workerinput
