@@ -77,7 +77,8 @@ def _expect_no_growth(impl: Adapter, once: Callable[[], None], times: int, promi
 @requirement("replay.no-growth-on-host")
 def test_replays(impl: Adapter) -> None:
     """Neither objects of Python nor threads nor open files add up over many replays."""
-    graph, _ = captured(impl, Counter(impl).body)
+    counter = Counter(impl)
+    graph, _ = captured(impl, counter.body)
     replay(impl, graph, 300)  # what notes the last calls is full
     _expect_no_growth(impl, graph.replay, 150, "a replay leaves nothing behind on the host", objects=1)
 
