@@ -283,6 +283,7 @@ _UNSEEN = {
     "dependent-pair-reordered",
     "edges-lost-in-large-graphs",
     "executable-keeps-four-edges-a-node",
+    "executable-keeps-sixteen-edges-a-node",
     "executable-keeps-one-edge-a-node",
     "launches-on-the-default-stream",
     "launch-does-not-wait-for-its-stream",
