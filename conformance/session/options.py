@@ -232,7 +232,7 @@ def register_last(parser: pytest.Parser) -> None:
     with contextlib.suppress(ValueError, argparse.ArgumentError):
         parser.getgroup(_GROUP).addoption(
             "--reruns",
-            default="0",
+            default=None,  # so that a plug-in of the same option sees whether its own setting counts
             metavar="N",
             help="run each test that failed N times again; one that then passes is flaky, which is no pass",
         )
